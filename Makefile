@@ -12,7 +12,7 @@ RELEASE = swift build -c release --static-swift-stdlib --disable-local-rpath -Xl
 # What `make build` builds.
 PRODUCTS ?= dld dlctl
 
-.PHONY: help run test check check-client check-documentation check-fresh check-instructions check-package check-sanitizers check-systemd build deb release install uninstall bench torture soak fuzz lint format docs clean
+.PHONY: help run test check check-client check-documentation check-fresh check-instructions check-package check-sanitizers check-systemd build deb image release install uninstall bench torture soak fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -67,6 +67,9 @@ build: ## Builds optimized programs with Swift's run-time library linked in.
 
 deb: $(if $(DLD_BINARIES),,build) ## Builds the Debian packages into .build/packages; lintian must have nothing to say.
 	scripts/build-package
+
+image: deb ## Builds an OCI archive for containers from the package and Debian; needs root's rights, but no registry.
+	scripts/build-image
 
 release: build ## Tags HEAD if CHANGELOG, packages and programs have one version; does not push.
 	scripts/release

@@ -186,9 +186,9 @@ _dlctl() {
 
 _dlctl_add() {
     repeating_flags=()
-    non_repeating_flags=(-g --globoff -w --wait --resume-unproven --preserve-time --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-g --globoff -w --wait --resume-unproven --preserve-time --paused --password-stdin --netrc --accept-any-status --not-metered --not-cellular --not-low-data --discretionary --anyway --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(-i --input --metalink -o --output --mirror --tag -H --header)
-    non_repeating_options=(--cookies -d --directory --on-conflict --checksum -x --connections --resume-data -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(--cookies -d --directory --on-conflict --checksum -x --connections --resume-data -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --interface --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -299,6 +299,9 @@ _dlctl_add() {
         __dlctl_add_completions -f
         return
         ;;
+    '--interface')
+        return
+        ;;
     '--ca-file')
         __dlctl_add_completions -f
         return
@@ -328,9 +331,9 @@ _dlctl_add() {
 
 _dlctl_upload() {
     repeating_flags=()
-    non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --accept-any-status --not-metered --not-cellular --not-low-data --discretionary --anyway --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--field --metadata --tag -H --header)
-    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --interface --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -437,6 +440,9 @@ _dlctl_upload() {
         __dlctl_add_completions -f
         return
         ;;
+    '--interface')
+        return
+        ;;
     '--ca-file')
         __dlctl_add_completions -f
         return
@@ -474,9 +480,9 @@ _dlctl_upload() {
 
 _dlctl_fetch() {
     repeating_flags=()
-    non_repeating_flags=(-f --fail --paused --password-stdin --netrc --accept-any-status --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(-f --fail --paused --password-stdin --netrc --accept-any-status --not-metered --not-cellular --not-low-data --discretionary --anyway --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--tag -H --header)
-    non_repeating_options=(-X --method -d --data -o --output -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --ca-file --cert --key --tls-min --http-version --socket)
+    non_repeating_options=(-X --method -d --data -o --output -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --interface --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options 1
 
     # Offer option value completions
@@ -561,6 +567,9 @@ _dlctl_fetch() {
         __dlctl_add_completions -f
         return
         ;;
+    '--interface')
+        return
+        ;;
     '--ca-file')
         __dlctl_add_completions -f
         return
@@ -600,7 +609,7 @@ _dlctl_update() {
     repeating_flags=()
     non_repeating_flags=(--password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--mirror -H --header)
-    non_repeating_options=(--url --s3 -o --output -d --directory --on-conflict --checksum --proxy --ca-file --priority --limit --description --at --deadline --position -u --user --password-file --bearer-file --bearer-env --netrc-file --socket)
+    non_repeating_options=(--url --s3 -o --output -d --directory --on-conflict --checksum --proxy --interface --ca-file --priority --limit --description --at --deadline --position -u --user --password-file --bearer-file --bearer-env --netrc-file --socket)
     __dlctl_offer_flags_options -1
 
     # Offer option value completions
@@ -631,6 +640,9 @@ _dlctl_update() {
         return
         ;;
     '--proxy')
+        return
+        ;;
+    '--interface')
         return
         ;;
     '--ca-file')
@@ -938,7 +950,7 @@ _dlctl_pause() {
 
 _dlctl_resume() {
     repeating_flags=()
-    non_repeating_flags=(--all --system --json --quiet -q --no-start --version -h --help)
+    non_repeating_flags=(--all --anyway --system --json --quiet -q --no-start --version -h --help)
     repeating_options=(--state)
     non_repeating_options=(-s --session --owner --socket)
     __dlctl_offer_flags_options -1
@@ -1800,7 +1812,7 @@ _dlctl_settings() {
     # Offer positional completions
     case "${positional_number}" in
     *)
-        __dlctl_add_completions -W 'maximumConcurrentTasks'$'\n''maximumConcurrentTasksPerHost'$'\n''maximumConcurrentTasksPerUser'$'\n''maximumQueuedTasksPerUser'$'\n''downloadRateLimit'$'\n''uploadRateLimit'$'\n''minimumFreeSpace'$'\n''historyRetention'$'\n''eventRetention'$'\n''eventRetentionCount'$'\n''progressInterval'$'\n''diskPollInterval'$'\n''credentialHelper'
+        __dlctl_add_completions -W 'maximumConcurrentTasks'$'\n''maximumConcurrentTasksPerHost'$'\n''maximumConcurrentTasksPerUser'$'\n''maximumQueuedTasksPerUser'$'\n''downloadRateLimit'$'\n''uploadRateLimit'$'\n''minimumFreeSpace'$'\n''historyRetention'$'\n''eventRetention'$'\n''eventRetentionCount'$'\n''progressInterval'$'\n''diskPollInterval'$'\n''credentialHelper'$'\n''lowDataMode'$'\n''keepsAwake'
         return
         ;;
     esac

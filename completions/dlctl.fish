@@ -23,13 +23,13 @@ function __dlctl_parse_tokens -S
         __dlctl_parse_subcommand 0 'version' 'h/help'
         switch $unparsed_tokens[1]
         case 'add'
-            __dlctl_parse_subcommand -r 1 'g/globoff' 'i/input=+' 'metalink=+' 'cookies=' 'w/wait' 'o/output=+' 'd/directory=' 'on-conflict=' 'checksum=' 'mirror=+' 'x/connections=' 'resume-unproven' 'preserve-time' 'resume-data=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'accept-any-status' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand -r 1 'g/globoff' 'i/input=+' 'metalink=+' 'cookies=' 'w/wait' 'o/output=+' 'd/directory=' 'on-conflict=' 'checksum=' 'mirror=+' 'x/connections=' 'resume-unproven' 'preserve-time' 'resume-data=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'interface=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'accept-any-status' 'not-metered' 'not-cellular' 'not-low-data' 'discretionary' 'anyway' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'upload'
-            __dlctl_parse_subcommand -r 1 'w/wait' 'protocol=' 'X/method=' 'form=' 'field=+' 'file-name=' 'content-type=' 'metadata=+' 'interop-version=' 'optimistic' 'send-checksum=' 's3=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'accept-any-status' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand -r 1 'w/wait' 'protocol=' 'X/method=' 'form=' 'field=+' 'file-name=' 'content-type=' 'metadata=+' 'interop-version=' 'optimistic' 'send-checksum=' 's3=' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'interface=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'accept-any-status' 'not-metered' 'not-cellular' 'not-low-data' 'discretionary' 'anyway' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'fetch'
-            __dlctl_parse_subcommand 1 'X/method=' 'd/data=' 'o/output=' 'f/fail' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'accept-any-status' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand 1 'X/method=' 'd/data=' 'o/output=' 'f/fail' 's/session=' 'priority=' 'limit=' 'at=' 'deadline=' 'paused' 'retry=' 'timeout=' 'max-time=' 'description=' 'tag=+' 'client-token=' 'H/header=+' 'A/user-agent=' 'referer=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'proxy=' 'proxy-file=' 'interface=' 'ca-file=' 'cert=' 'key=' 'tls-min=' 'http-version=' 'accept-any-status' 'not-metered' 'not-cellular' 'not-low-data' 'discretionary' 'anyway' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'update'
-            __dlctl_parse_subcommand -r 1 'url=' 's3=' 'mirror=+' 'o/output=' 'd/directory=' 'on-conflict=' 'checksum=' 'proxy=' 'ca-file=' 'priority=' 'limit=' 'H/header=+' 'description=' 'at=' 'deadline=' 'position=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand -r 1 'url=' 's3=' 'mirror=+' 'o/output=' 'd/directory=' 'on-conflict=' 'checksum=' 'proxy=' 'interface=' 'ca-file=' 'priority=' 'limit=' 'H/header=+' 'description=' 'at=' 'deadline=' 'position=' 'u/user=' 'password-stdin' 'password-file=' 'bearer-file=' 'bearer-env=' 'netrc' 'netrc-file=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'list'
             __dlctl_parse_subcommand -r 1 'state=+' 's/session=' 'all' 'match=' 'n/limit=' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'show'
@@ -47,7 +47,7 @@ function __dlctl_parse_tokens -S
         case 'pause'
             __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'resume'
-            __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
+            __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'anyway' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'cancel'
             __dlctl_parse_subcommand -r 1 's/session=' 'all' 'state=+' 'owner=' 'keep-partial' 'resume-data=' 'socket=' 'system' 'json' 'q/quiet' 'no-start' 'version' 'h/help'
         case 'retry'
@@ -259,12 +259,18 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" netrc-file' -l 'netrc-file' -d 'Take user and password from this netrc file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" proxy' -l 'proxy' -d 'http, https, socks5 or socks5h proxy, or none.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" proxy-file' -l 'proxy-file' -d 'Read the proxy\'s URL from a file, in case it holds a password.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" interface' -l 'interface' -d 'Network device, or an address that one has; nothing leaves by another device.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" ca-file' -l 'ca-file' -d 'Trust the certificates in this PEM file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" cert' -l 'cert' -d 'Client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" accept-any-status' -l 'accept-any-status' -d 'Accept every HTTP status: a task completes even with an error page, and is not tried again.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" not-metered' -l 'not-metered' -d 'Wait while the network is metered.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" not-cellular' -l 'not-cellular' -d 'Wait while the network is cellular.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" not-low-data' -l 'not-low-data' -d 'Wait while the setting lowDataMode is on.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" discretionary' -l 'discretionary' -d 'Wait while the network is metered or the machine runs on battery.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" anyway' -l 'anyway' -d 'Run on any network and on battery, whatever the session says.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl add" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -309,12 +315,18 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" netrc-file' -l 'netrc-file' -d 'Take user and password from this netrc file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" proxy' -l 'proxy' -d 'http, https, socks5 or socks5h proxy, or none.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" proxy-file' -l 'proxy-file' -d 'Read the proxy\'s URL from a file, in case it holds a password.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" interface' -l 'interface' -d 'Network device, or an address that one has; nothing leaves by another device.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" ca-file' -l 'ca-file' -d 'Trust the certificates in this PEM file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" cert' -l 'cert' -d 'Client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" accept-any-status' -l 'accept-any-status' -d 'Accept every HTTP status: a task completes even with an error page, and is not tried again.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" not-metered' -l 'not-metered' -d 'Wait while the network is metered.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" not-cellular' -l 'not-cellular' -d 'Wait while the network is cellular.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" not-low-data' -l 'not-low-data' -d 'Wait while the setting lowDataMode is on.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" discretionary' -l 'discretionary' -d 'Wait while the network is metered or the machine runs on battery.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" anyway' -l 'anyway' -d 'Run on any network and on battery, whatever the session says.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl upload" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -351,12 +363,18 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" netrc-file' -l 'netrc-file' -d 'Take user and password from this netrc file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" proxy' -l 'proxy' -d 'http, https, socks5 or socks5h proxy, or none.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" proxy-file' -l 'proxy-file' -d 'Read the proxy\'s URL from a file, in case it holds a password.' -rF
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" interface' -l 'interface' -d 'Network device, or an address that one has; nothing leaves by another device.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" ca-file' -l 'ca-file' -d 'Trust the certificates in this PEM file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" cert' -l 'cert' -d 'Client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" key' -l 'key' -d 'Key of the client certificate (PEM).' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" tls-min' -l 'tls-min' -d 'Lowest TLS version.' -rfka '1.0 1.1 1.2 1.3'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" http-version' -l 'http-version' -d 'HTTP version.' -rfka '1.1 2'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" accept-any-status' -l 'accept-any-status' -d 'Accept every HTTP status: a task completes even with an error page, and is not tried again.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" not-metered' -l 'not-metered' -d 'Wait while the network is metered.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" not-cellular' -l 'not-cellular' -d 'Wait while the network is cellular.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" not-low-data' -l 'not-low-data' -d 'Wait while the setting lowDataMode is on.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" discretionary' -l 'discretionary' -d 'Wait while the network is metered or the machine runs on battery.'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" anyway' -l 'anyway' -d 'Run on any network and on battery, whatever the session says.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl fetch" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -373,6 +391,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" on-conflict' -l 'on-conflict' -d 'What to do if the file exists.' -rfka 'rename overwrite fail'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" checksum' -l 'checksum' -d 'What the file must hash to: an algorithm, a colon, the value in hex.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" proxy' -l 'proxy' -d 'http, https, socks5 or socks5h proxy, or none.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" interface' -l 'interface' -d 'Network device, or an address that one has; nothing leaves by another device.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" ca-file' -l 'ca-file' -d 'Trust the certificates in this PEM file.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" priority' -l 'priority' -d 'Place in the queue, or a number from 0 to 1.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl update" limit' -l 'limit' -d 'Bytes per second: 500k, 2M, none.' -rfka ''
@@ -448,7 +467,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl wait" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" after' -l 'after' -d 'Start after this number, or at \'start\' or \'now\'.' -rfka ''
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" subscriber' -l 'subscriber' -d 'Start after the last event this durable name acknowledged, and acknowledge.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" subscriber' -l 'subscriber' -d 'Start after the last event this durable name acknowledged, a new name at the end; and acknowledge.' -rfka ''
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events" f follow' -l 'follow' -s 'f' -d 'Continue with new events, including progress.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events"' -l 'type' -d 'Only events of this type; may be repeated.' -rfka 'task.added task.started task.redirected task.response task.resumed task.restarted task.progress task.waiting task.decision task.paused task.queued task.updated task.completed task.failed task.cancelled task.removed session.opened session.paused session.resumed session.drained session.invalidated settings.changed events.lagged'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl events"' -l 'task' -d 'Only events of this task, or of a range such as 3-7; may be repeated.' -rfka '(__dlctl_custom_completion ---completion events -- --task (count (__dlctl_tokens -pc)) (__dlctl_tokens -tC))'
@@ -490,6 +509,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" all' -l 'all' -d 'All tasks.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume"' -l 'state' -d 'Only tasks in this state; may be repeated.' -rfka 'queued running waiting paused completed failed cancelled'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" owner' -l 'owner' -d 'Another user\'s (administrators only): a user name or id, or \'all\' or \'*\'.' -rfka ''
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" anyway' -l 'anyway' -d 'Run these tasks on any network and on battery from now on, paused or not; only tasks named by id.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl resume" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'
@@ -787,7 +807,7 @@ complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "d
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" no-start' -l 'no-start' -d 'Do not start a daemon if none runs.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" version' -l 'version' -d 'Show the version.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl limit" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl settings" -ge 1' -fka 'maximumConcurrentTasks maximumConcurrentTasksPerHost maximumConcurrentTasksPerUser maximumQueuedTasksPerUser downloadRateLimit uploadRateLimit minimumFreeSpace historyRetention eventRetention eventRetentionCount progressInterval diskPollInterval credentialHelper'
+complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_positional "dlctl settings" -ge 1' -fka 'maximumConcurrentTasks maximumConcurrentTasksPerHost maximumConcurrentTasksPerUser maximumQueuedTasksPerUser downloadRateLimit uploadRateLimit minimumFreeSpace historyRetention eventRetention eventRetentionCount progressInterval diskPollInterval credentialHelper lowDataMode keepsAwake'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" socket' -l 'socket' -d 'Use the daemon at this socket and no other.' -rF
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" system' -l 'system' -d 'Use the system daemon, not your own; with --socket, at that socket.'
 complete -c 'dlctl' -n '__dlctl_should_offer_completions_for_flags_or_options "dlctl settings" json' -l 'json' -d 'Print JSON: one value, or one per line if results come one by one.'

@@ -3,6 +3,7 @@
 
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 // CURL_WRITEFUNC_ERROR (0xFFFFFFFF) exists since 7.87.0. Any short count does the same in all versions.
 
@@ -94,8 +95,17 @@ CURLcode dld_easy_set_known_hosts(CURL *easy, const char *path) {
 }
 
 static curl_socket_t open_private(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
-    (void)context, (void)purpose;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    (void)purpose;
+    int device = (int)(intptr_t)context;
+    int made = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (made < 0 || device == 0) return made;
+    int bound = 0;
+    socklen_t length = sizeof bound;
+    if (setsockopt(made, SOL_SOCKET, SO_BINDTOIFINDEX, &device, sizeof device) == 0 &&
+        getsockopt(made, SOL_SOCKET, SO_BINDTOIFINDEX, &bound, &length) == 0 && bound == device)
+        return made;
+    close(made);
+    return CURL_SOCKET_BAD;
 }
 
 CURLcode dld_easy_set_trace(CURL *easy, dld_trace_callback trace, void *context) {
@@ -105,8 +115,19 @@ CURLcode dld_easy_set_trace(CURL *easy, dld_trace_callback trace, void *context)
     return code;
 }
 
-CURLcode dld_easy_set_private_sockets(CURL *easy) {
-    return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_private);
+CURLcode dld_easy_set_private_sockets(CURL *easy, unsigned device) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_private);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, (void *)(intptr_t)device);
+    // The scope is part of the key of the connection cache (CVE-2022-27775). CURLOPT_INTERFACE is not enough: a request without
+    // it takes any connection. The kernel ignores the scope of addresses that are not link-local.
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_ADDRESS_SCOPE, (long)device);
+    return code;
+}
+
+CURLcode dld_easy_set_close_callback(CURL *easy, dld_close_callback close, void *context) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context);
+    return code;
 }
 
 CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value) {

@@ -21,6 +21,11 @@ static inline int dld_sqlite_require_quotes(sqlite3 *database) {
 #endif
 }
 
+/// Closing the database leaves its log as it is.
+static inline int dld_sqlite_keep_log(sqlite3 *database) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
+
 static inline int dld_sqlite_enable_triggers(sqlite3 *database, int isOn) {
     return sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, isOn, (int *)0);
 }

@@ -101,6 +101,12 @@ package final class CurlEngine: Sendable {
         case .success(let request):
             if request.insecureURL != nil { context.observer.transferSecured(to: request.url.text) }
             if !request.url.isHTTP, let call = call(exchange, part, source, request, context) {
+                guard exchange.$network.wrappedValue.interface == nil else {
+                    report(
+                        ExchangeOutcome(
+                            .stopped(.failure(.unboundHelper(call.scheme), retryAfter: nil)), before: exchange))
+                    return RunningExchange {}
+                }
                 let transfer = Transfer(
                     exchange: exchange, part: part, context: context, request: request, talk: HelperTalk(call),
                     report: report)
@@ -181,6 +187,8 @@ package final class CurlEngine: Sendable {
     }
 
     // MARK: Life
+
+    package func renewConnections() { reactor.post(.renewConnections) }
 
     /// Whether the network thread answers within `limit`; a watchdog asks this.
     package func isResponsive(within limit: Duration) async -> Bool {

@@ -19,6 +19,9 @@ package protocol ExchangePerforming: Sendable {
     /// What the exchanges share that fetch segments of one file.
     func board(for part: PartFile, _ checkpoint: Checkpoint?, context: TransferContext) -> PartBoard
 
+    /// Later exchanges use no connection that was made before.
+    func renewConnections()
+
     func setRateLimits(global rate: ByteRate)
     func setRateLimit(session: SessionKey, _ rate: ByteRate)
     func setRateLimit(task: TaskID, _ rate: ByteRate)
@@ -30,6 +33,8 @@ package protocol ExchangePerforming: Sendable {
 extension CurlEngine: ExchangePerforming {}
 
 extension ExchangePerforming {
+    package func renewConnections() {}
+
     /// Performs one exchange, like `start`. It ends with `.aborted` if the calling task is cancelled.
     package func perform(
         _ exchange: Exchange, into part: PartFile?, sending source: UploadSource? = nil, context: TransferContext

@@ -6,6 +6,7 @@ import FoundationEssentials
 import Glibc
 import JSONRPC
 import Logging
+import SystemBus
 import Threading
 import TransferModel
 import TransferRPC
@@ -16,7 +17,8 @@ import UnixSignals
 package final class Daemon: Sendable {
     package static let version = Product.version
 
-    /// The statuses that a process supervisor can distinguish; 78 is EX_CONFIG of sysexits.h.
+    /// The statuses that a process supervisor can distinguish; 78 is EX_CONFIG of sysexits.h: a new start would fail
+    /// too, because the configuration has mistakes or a newer dld wrote the state folder.
     private enum Exit {
         static let done: Int32 = 0
         static let failed: Int32 = 1
@@ -60,7 +62,7 @@ package final class Daemon: Sendable {
             first = try loader.load()
         } catch {
             printError("\(error)")
-            FailedStart.tell(environment, isSystem: arguments.system, cause: "\(error)")
+            FailedStart.tell(environment, FailedStart.refusal(isSystem: arguments.system, cause: "\(error)"))
             return Exit.configuration
         }
         let log = LogDestination.standardError(
@@ -75,13 +77,15 @@ package final class Daemon: Sendable {
             return status
         } catch let error as ConfigurationErrors {
             printError("\(error)")
-            FailedStart.tell(environment, isSystem: arguments.system, cause: "\(error)")
+            FailedStart.tell(environment, FailedStart.refusal(isSystem: arguments.system, cause: "\(error)"))
             return Exit.configuration
         } catch {
             logger.critical("cannot run", metadata: ["error": "\(error)"])
             log.sink.flush()
-            FailedStart.tell(environment, isSystem: arguments.system, cause: "\(error)")
-            return Exit.failed
+            // Its sentence says what to do, and has nothing that only an administrator may see.
+            let newer = (error as? TransferError).flatMap { $0.code == .stateNewer ? $0 : nil }
+            FailedStart.tell(environment, newer ?? FailedStart.refusal(isSystem: arguments.system, cause: "\(error)"))
+            return newer == nil ? Exit.failed : Exit.configuration
         }
     }
 
@@ -101,6 +105,7 @@ package final class Daemon: Sendable {
     private let volatile: VolatileSessions
     private let cache: CacheKeeper
     private let launches: LaunchService
+    private let bus: SystemBus
     private let feed: EventFeed
     private let server: RPCServer
     private let listeners: Listeners
@@ -167,7 +172,10 @@ package final class Daemon: Sendable {
             store: store, programs: runner, time: time, logger: logger,
             isConnected: { name, owner in connected.withLock { $0 }?.isConnected(name, owner: owner) ?? false },
             defaults: { settings.current.settings.session })
-        let (slots, exchanges) = (SharedSlots(time: time), engine)
+        let bus = SystemBus(logger: logger)
+        self.bus = bus
+        let slots = SharedSlots(time: time) { bus.keepAwake($0 && settings.current.global.keepsAwake) }
+        let exchanges = engine
         let (network, disk) = (NetworkMonitor(), DiskMonitor(access: access, pool: pool))
         let cache = CacheKeeper(
             disk: CacheStore(
@@ -242,7 +250,8 @@ package final class Daemon: Sendable {
                 version: Self.version, mode: isSystem ? .system : .user, sockets: { listening.withLock { $0 } },
                 stateDirectory: first.stateDirectory, startedAt: time.reading(),
                 libcurl: CurlEngine.versionInfo().version, sqlite: TransferStore.sqliteVersion,
-                schemes: { await pool.run { helperFolders.available() } }),
+                schemes: { await pool.run { helperFolders.available() } },
+                conditions: { supervision.conditions }),
             userFolder: UserFolders(access: access, pool: pool).folder)
         let peers = PeerDirectory(adminGroup: isSystem ? first.settings.adminGroup : nil, time: time)
         let descriptors = DescriptorWatch(logger: logger)
@@ -271,6 +280,7 @@ package final class Daemon: Sendable {
 
     /// Runs until a signal or the loss of the state folder ends the daemon. Returns the exit status.
     private func serve(until signals: UnixSignalsSequence) async throws -> Int32 {
+        await watchMachine()
         try await supervision.start(with: [volatileSupervision])
         await launches.start()
         logger.notice(
@@ -293,6 +303,27 @@ package final class Daemon: Sendable {
         logging.cancel()
         await stop()
         return supervision.hasGivenUp ? Exit.failed : status
+    }
+
+    /// Tells both supervisions what the services of the machine say. Returns when the first conditions are known, so
+    /// that no task begins under others.
+    private func watchMachine() async {
+        let (durable, volatile) = (supervision, volatileSupervision)
+        await bus.start(
+            telling: SystemBus.Observer(
+                conditions: { conditions in
+                    durable.apply(conditions)
+                    volatile.apply(conditions)
+                },
+                sleep: {
+                    async let other: Void = volatile.prepareForSleep()
+                    await durable.prepareForSleep()
+                    await other
+                },
+                wake: {
+                    durable.wake()
+                    volatile.wake()
+                }))
     }
 
     /// The longest delay before the log reports the end of a storm of similar lines.
@@ -325,6 +356,7 @@ package final class Daemon: Sendable {
     /// Gives up the sockets' names first, because a daemon that starts meanwhile needs them.
     private func stop() async {
         notifier.stopping(status: "Writing checkpoints")
+        bus.stop()
         await server.stopAccepting()
         await volatile.stop(atMost: .milliseconds(500))
         await supervision.stop()

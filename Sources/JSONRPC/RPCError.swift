@@ -1,3 +1,5 @@
+import TransferModel
+
 /// An error answer of JSON-RPC 2.0 (section 5.1), with the `data` of this protocol.
 package struct RPCError: Error, Hashable, Sendable {
     /// The integer code of JSON-RPC.
@@ -30,10 +32,12 @@ package struct RPCError: Error, Hashable, Sendable {
     }
 
     package static func tooLarge(_ message: String) -> RPCError {
-        RPCError(code: -32000, message: message, cause: "request.too_large")
+        RPCError(code: ErrorCode.tooLarge.rpcCode, message: message, cause: ErrorCode.tooLarge.rawValue)
     }
 
     package static func limitReached(_ message: String) -> RPCError {
-        RPCError(code: -32000, message: message, cause: "limit.reached", retryable: true)
+        RPCError(
+            code: ErrorCode.limitReached.rpcCode, message: message, cause: ErrorCode.limitReached.rawValue,
+            retryable: true)
     }
 }

@@ -26,6 +26,7 @@ package struct SpecRules: Sendable {
         try checkTexts(spec)
         try checkNumbers(spec)
         try checkProxy(spec.proxy)
+        try checkInterface(spec.interface)
         try checkFile(spec.netrc, "netrc")
         try checkCertificates(spec.caFile, spec.clientCertificate)
         try checkRetry(spec.retry)
@@ -48,9 +49,11 @@ package struct SpecRules: Sendable {
     package func check(_ configuration: SessionConfiguration) throws(TransferError) {
         try checkHeaders(configuration.httpAdditionalHeaders, "httpAdditionalHeaders", owned: RequestHeaders.owned)
         try checkProxy(configuration.proxy)
+        try checkInterface(configuration.interface)
         try checkCertificates(configuration.caFile, configuration.clientCertificate)
         try checkRetry(configuration.retry)
         try checkFile(configuration.directory, "directory")
+        try checkDirectories(configuration.directories ?? [])
         try checkDomains(configuration.exceptionDomains)
         try atLeast(configuration.httpMaximumConnectionsPerHost.map(Double.init), 1, "httpMaximumConnectionsPerHost")
         try atLeast(configuration.maximumConcurrentTasks.map(Double.init), 1, "maximumConcurrentTasks")
@@ -88,11 +91,14 @@ package struct SpecRules: Sendable {
             throw bad("schedule", "at most \(Bounds.scheduleWindows) windows; one may name several days.")
         }
         for (index, window) in (configuration.schedule ?? []).enumerated() {
-            for (field, text) in [("from", window.from), ("to", window.to)] where Self.minutes(text) == nil {
+            for (field, text) in [("begin", window.begin), ("end", window.end)] where Self.minutes(text) == nil {
                 throw bad("schedule[\(index)].\(field)", "\"\(text)\" is not HH:MM between 00:00 and 23:59.")
             }
             if let days = window.days, days.isEmpty || !days.allSatisfy((0...6).contains) {
                 throw bad("schedule[\(index)].days", "use numbers from 0 (Sunday) to 6.")
+            }
+            for (field, rate) in [("download", window.downloadRateLimit), ("upload", window.uploadRateLimit)] {
+                try atLeast(rate.map { Double($0.rawValue) }, 0, "schedule[\(index)].\(field)RateLimit")
             }
         }
     }
@@ -161,7 +167,8 @@ extension SpecRules {
 
     private func checkDestination(_ spec: TaskSpec) throws(TransferError) {
         guard let destination = spec.destination else { return }
-        if destination.path != nil, destination.directory != nil || destination.filename != nil {
+        let isDefault = destination.isDefault == true
+        if destination.path != nil, destination.directory != nil || destination.filename != nil || isDefault {
             throw bad("destination", "say either path, or directory and filename.")
         }
         if destination.path == nil, destination.directory == nil, destination.filename == nil {
@@ -178,6 +185,26 @@ extension SpecRules {
                 !filename.utf8.contains(where: { $0 == 47 || $0 == 0 })
             else {
                 throw bad("destination.filename", "a file name of 1 to 255 bytes without \"/\".", .destinationBadPath)
+            }
+        }
+    }
+
+    private func checkDirectories(_ rules: [DirectoryRule]) throws(TransferError) {
+        guard rules.count <= Bounds.directories else { throw bad("directories", "at most \(Bounds.directories).") }
+        for (index, rule) in rules.enumerated() {
+            let field = "directories[\(index)]"
+            try checkFile(rule.directory, "\(field).directory")
+            for (member, patterns, slashes, example) in [
+                ("types", rule.types, 1, "video/*"), ("names", rule.names, 0, "*.iso"),
+            ] {
+                guard let patterns else { continue }
+                let areGood = patterns.allSatisfy { pattern in
+                    (1...Bounds.name).contains(pattern.utf8.count)
+                        && pattern.utf8.count { $0 == UInt8(ascii: "/") } == slashes && !pattern.holds(0)
+                }
+                guard areGood, (1...Bounds.directories).contains(patterns.count) else {
+                    throw bad("\(field).\(member)", "give 1 to \(Bounds.directories) patterns such as \(example).")
+                }
             }
         }
     }
@@ -307,6 +334,10 @@ extension SpecRules {
         guard proxy.utf8.count <= Bounds.url else { throw bad("proxy", "at most \(Bounds.url) bytes.") }
         guard !ProxyRules.accepts(proxy) else { return }
         throw bad("proxy", "\(ProxyRules.accepted); user:password@ before the host is percent-encoded.")
+    }
+
+    private func checkInterface(_ name: String?) throws(TransferError) {
+        if let name, InterfaceChoice(name) == nil { throw bad("interface", "\(InterfaceChoice.accepted).") }
     }
 }
 

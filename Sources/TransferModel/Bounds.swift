@@ -55,6 +55,8 @@ package enum Bounds {
     package static let connections = 64
     package static let s3Parts = 10_000
     package static let scheduleWindows = 64
+    /// `directories` of one session, and the types or names of one of them.
+    package static let directories = 64
     /// The arguments of a session's program, and their bytes together.
     package static let arguments = 256
     package static let argumentBytes = 64 << 10

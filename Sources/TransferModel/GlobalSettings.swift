@@ -16,6 +16,8 @@ public struct GlobalSettings: Hashable, Sendable {
     public var eventRetentionCount = 1_000_000
     public var progressInterval: Seconds = 0.5
     public var diskPollInterval: Seconds = 2
+    public var lowDataMode = false
+    public var keepsAwake = false
 
     public init() {}
 }
@@ -23,7 +25,8 @@ public struct GlobalSettings: Hashable, Sendable {
 public enum SettingName: String, Word {
     case maximumConcurrentTasks, maximumConcurrentTasksPerHost, maximumConcurrentTasksPerUser,
         maximumQueuedTasksPerUser, downloadRateLimit, uploadRateLimit, minimumFreeSpace, historyRetention,
-        eventRetention, eventRetentionCount, progressInterval, diskPollInterval, credentialHelper
+        eventRetention, eventRetentionCount, progressInterval, diskPollInterval, credentialHelper,
+        lowDataMode, keepsAwake
 }
 
 /// Where a setting's value comes from, weakest first.

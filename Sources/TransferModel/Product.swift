@@ -1,4 +1,4 @@
 /// What both programs say of themselves.
 package enum Product {
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
 }

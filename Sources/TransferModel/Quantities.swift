@@ -36,6 +36,11 @@ public struct ByteRate: RawRepresentable, WireValue, Hashable, Comparable, Expre
     public static let unlimited = ByteRate(0)
     public var isUnlimited: Bool { rawValue == 0 }
     public var description: String { String(rawValue) }
+
+    /// Unlimited if none of them limits.
+    package static func lowest(of limits: [ByteRate?]) -> ByteRate {
+        limits.compactMap { $0 }.filter { !$0.isUnlimited }.min() ?? .unlimited
+    }
 }
 
 /// A length of time as the wire writes it: a JSON number of seconds.

@@ -14,24 +14,54 @@ extension LaunchSpec: WireObject {
     }
 }
 
-/// A daily window in local time: `from` and `to` as HH:MM (past midnight if `to` ≤ `from`), on `days` (0 = Sunday; nil
-/// = every day).
+/// A daily window in local time: `begin` and `end` as HH:MM (past midnight if `end` ≤ `begin`), on `days` (0 = Sunday;
+/// nil = every day).
 public struct ScheduleWindow: Hashable, Sendable {
-    public var from: String
-    public var to: String
+    public var begin: String
+    public var end: String
     public var days: [Int]?
+    public var downloadRateLimit: ByteRate?
+    public var uploadRateLimit: ByteRate?
 
-    public init(from: String, to: String) {
-        self.from = from
-        self.to = to
+    public init(begin: String, end: String) {
+        self.begin = begin
+        self.end = end
     }
 }
 
 extension ScheduleWindow: WireObject {
-    public static let shape = Shape("ScheduleWindow", Self(from: "", to: "")) { row in
-        row("from", \.from, "HH:MM, local time.")
-        row("to", \.to, "HH:MM; past midnight if it is not later than `from`.")
+    public static let shape = Shape("ScheduleWindow", Self(begin: "", end: "")) { row in
+        row("begin", \.begin, "HH:MM, local time.", was: "from")
+        row("end", \.end, "HH:MM; past midnight if it is not later than `begin`.", was: "to")
         row("days", \.days, "Days on which it begins, 0 = Sunday; default: all.")
+        row(
+            "downloadRateLimit", \.downloadRateLimit,
+            "While it is open: rate limit of all downloads of the session together; default: none.")
+        row("uploadRateLimit", \.uploadRateLimit, "The same for uploads.")
+    }
+}
+
+extension ScheduleWindow {
+    package var limitsRates: Bool { ByteRate.lowest(of: [downloadRateLimit, uploadRateLimit]) > .unlimited }
+}
+
+/// Chooses the directory of files of these types and names, if the task names none.
+public struct DirectoryRule: Hashable, Sendable {
+    public var types: [String]?
+    public var names: [String]?
+    public var directory: String
+
+    public init(directory: String) { self.directory = directory }
+}
+
+extension DirectoryRule: WireObject {
+    public static let shape = Shape("DirectoryRule", Self(directory: "")) { row in
+        row("types", \.types, "Media types of the answer, such as `application/zip` or `video/*`; default: all.")
+        row(
+            "names", \.names,
+            "Patterns of the file's name, such as `*.iso`: `*` is any text, `?` one character, in upper or lower case; default: all."
+        )
+        row("directory", \.directory, "Absolute path.")
     }
 }
 
@@ -47,6 +77,7 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var httpCookieAcceptPolicy: CookieAcceptPolicy?
     public var httpShouldSetCookies: Bool?
     public var proxy: String?
+    public var interface: String?
     public var tlsMinimumVersion: TLSVersion?
     public var caFile: String?
     public var clientCertificate: ClientCertificate?
@@ -56,15 +87,17 @@ public struct SessionConfiguration: Hashable, Sendable {
     public var acceptsAnyStatus: Bool?
     public var resumesUnproven: Bool?
     public var waitsForConnectivity: Bool?
-    public var isDiscretionary: Bool?
     public var allowsExpensiveNetworkAccess: Bool?
+    public var allowsCellularAccess: Bool?
     public var allowsConstrainedNetworkAccess: Bool?
+    public var isDiscretionary: Bool?
     public var sendsLaunchEvents: Bool?
     public var asks: [DecisionKind]?
     public var subscriber: String?
     public var launch: LaunchSpec?
     public var launchInterval: Seconds?
     public var directory: String?
+    public var directories: [DirectoryRule]?
     public var conflictPolicy: ConflictPolicy?
     public var maximumConcurrentTasks: Int?
     public var downloadRateLimit: ByteRate?
@@ -120,6 +153,14 @@ extension SessionConfiguration: WireObject {
             "httpShouldSetCookies", \.httpShouldSetCookies,
             "False: requests carry no stored cookies, only those of a `Cookie` header; default: true.")
         row("proxy", \.proxy, "URL with scheme http, https, socks5 or socks5h, or `none`.")
+        row(
+            "interface", \.interface,
+            """
+            A network device (`eth0`, `if!eth0`), or an IP address that one has. Every connection leaves by that device, also \
+            to a proxy, a mirror or the target of a redirect, and with an address it comes from that. While no such device is \
+            up, tasks wait (`network`). Not bound are name resolution and requests for Kerberos tickets, which the system's libraries \
+            make. Tasks of helpers are refused.
+            """)
         row("tlsMinimumVersion", \.tlsMinimumVersion, "Oldest TLS version to accept.")
         row("caFile", \.caFile, "Path of a PEM file with the authorities to trust, instead of the system's.")
         row(
@@ -154,11 +195,19 @@ extension SessionConfiguration: WireObject {
             "waitsForConnectivity", \.waitsForConnectivity,
             "False: a task fails at once (`network.*`) if there is no network, no address for the name, or no connection. `background` sessions always wait, regardless of this; others do so if this is true. A task's value wins."
         )
-        row("isDiscretionary", \.isDiscretionary, "Not built yet.", as: .any, isBuilt: false)
-        row("allowsExpensiveNetworkAccess", \.allowsExpensiveNetworkAccess, "Not built yet.", as: .any, isBuilt: false)
         row(
-            "allowsConstrainedNetworkAccess", \.allowsConstrainedNetworkAccess, "Not built yet.", as: .any,
-            isBuilt: false)
+            "allowsExpensiveNetworkAccess", \.allowsExpensiveNetworkAccess,
+            "False: a task waits (`metered`) while the network is metered; default: true. A task's value wins.")
+        row(
+            "allowsCellularAccess", \.allowsCellularAccess,
+            "False: a task waits (`metered`) while the network is cellular; default: true. A task's value wins.")
+        row(
+            "allowsConstrainedNetworkAccess", \.allowsConstrainedNetworkAccess,
+            "False: a task waits (`metered`) while `lowDataMode` is set; default: true. A task's value wins.")
+        row(
+            "isDiscretionary", \.isDiscretionary,
+            "True: a task waits (`power`) while the network is metered or the machine runs on battery; default: false. A task's value wins."
+        )
         row(
             "sendsLaunchEvents", \.sendsLaunchEvents,
             "True: `launch` is started for final events, and for open questions, that `subscriber` has not acknowledged. See [services.md](services.md)."
@@ -176,11 +225,22 @@ extension SessionConfiguration: WireObject {
             "Shortest time between two starts, \(Bounds.words(Bounds.launchInterval)); default: 60. See [services.md](services.md)."
         )
         row("directory", \.directory, "Absolute path: folder of downloads without a destination.")
+        row(
+            "directories", \.directories,
+            """
+            Folders by media type and name, for downloads that name no folder. The first rule that matches both counts. Until \
+            the file is complete, its bytes are in `directory`; without a match it stays there.
+            """)
         row("conflictPolicy", \.conflictPolicy, "What delivery does if a file already has the name; default: `rename`.")
         row("maximumConcurrentTasks", \.maximumConcurrentTasks, "Tasks of this session that run at the same time.")
         row("downloadRateLimit", \.downloadRateLimit, "Rate limit of all downloads of this session together.")
         row("uploadRateLimit", \.uploadRateLimit, "Rate limit of all uploads of this session together.")
-        row("schedule", \.schedule, "Tasks run only inside one of these windows.")
+        row(
+            "schedule", \.schedule,
+            """
+            Tasks run only inside one of these windows. Of all rate limits that apply at a time (open windows, session, task \
+            and settings), the lowest counts, also for running transfers.
+            """)
         row("retry", \.retry, "When the task is tried again after a transient failure.")
         row(
             "connectionsPerDownload", \.connectionsPerDownload,
@@ -216,14 +276,10 @@ extension SessionConfiguration {
         if let row = Self.shape.rows.first(where: { $0.path as AnyKeyPath? == member }) { cleared.insert(row.name) }
     }
 
-    /// - Parameter path: of the configuration in the message.
-    /// - Throws: `request.unsupported` that names a field which is not supported yet.
-    package func checkIsBuilt(path: String) throws(TransferError) {
-        guard let name = Self.shape.present(in: self).first(where: { !$0.isBuilt })?.name else { return }
-        throw TransferError.bad(
-            path.isEmpty ? name : "\(path).\(name)", "this is not built yet; daemon.info.features lists what is.",
-            .unsupported)
-    }
+    /// The members that say which network and power tasks wait for; tasks have them too.
+    package static let conditions: Set = [
+        "allowsExpensiveNetworkAccess", "allowsCellularAccess", "allowsConstrainedNetworkAccess", "isDiscretionary",
+    ]
 
     /// The members that a change sets or unsets.
     package var namedMembers: [String] { (Self.shape.present(in: self).map(\.name) + cleared).sorted() }

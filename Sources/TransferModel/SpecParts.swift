@@ -59,6 +59,7 @@ public struct Destination: Hashable, Sendable {
     public var path: String?
     public var directory: String?
     public var filename: String?
+    public var isDefault: Bool?
 
     public init(path: String? = nil, directory: String? = nil, filename: String? = nil) {
         self.path = path
@@ -72,6 +73,10 @@ extension Destination: WireObject {
         row("path", \.path, "Absolute path of the file; excludes the others.")
         row("directory", \.directory, "Absolute path of the folder.")
         row("filename", \.filename, "Name in `directory`; default: taken from the server's answer or the URL.")
+        row(
+            "isDefault", \.isDefault,
+            "True: `directories` of the session may replace `directory` when the file is complete. The daemon says so of tasks that name no folder."
+        )
     }
 }
 

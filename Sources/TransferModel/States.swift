@@ -21,7 +21,7 @@ public enum TaskPhase: String, Word {
 
 /// Why a waiting task cannot run now.
 public enum WaitReason: String, Word {
-    case retry, network, schedule, disk, authentication, decision, metered
+    case retry, network, schedule, disk, authentication, decision, metered, power, portal
 }
 
 /// What a queued task waits for. All slots of the daemon (`slots`), its owner (`user`), its session (`session`) or its host

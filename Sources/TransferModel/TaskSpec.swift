@@ -30,6 +30,7 @@ public struct TaskSpec: Hashable, Sendable {
     public var connections: Int?
     /// URL with scheme http, https, socks5 or socks5h, user info allowed; `none` switches proxies off.
     public var proxy: String?
+    public var interface: String?
     public var username: String?
     public var password: String?
     public var bearer: String?
@@ -52,6 +53,10 @@ public struct TaskSpec: Hashable, Sendable {
     public var allowsArbitraryLoads: Bool?
     /// Has no effect in a `background` session.
     public var waitsForConnectivity: Bool?
+    public var allowsExpensiveNetworkAccess: Bool?
+    public var allowsCellularAccess: Bool?
+    public var allowsConstrainedNetworkAccess: Bool?
+    public var isDiscretionary: Bool?
     /// Every final HTTP answer completes the task.
     public var acceptsAnyStatus: Bool?
     /// Parts that do not repeat their validator are taken for the rest of the held version.
@@ -145,6 +150,7 @@ extension TaskSpec: WireObject {
         row(
             "proxy", \.proxy, "URL with scheme http, https, socks5 or socks5h, or `none`.", secrecy: .userInfo,
             option: "--proxy")
+        row(inherited: "interface", \.interface, option: "--interface")
         row("username", \.username, "User name for Basic, Digest, NTLM, Negotiate, FTP and SFTP.", option: "--user")
         row("password", \.password, "Of `username`; \(Secrecy.shown).", secrecy: .whole, option: "--user")
         row(
@@ -179,6 +185,12 @@ extension TaskSpec: WireObject {
         row(inherited: "durability", \.durability, of: .downloads)
         row(inherited: "allowsArbitraryLoads", \.allowsArbitraryLoads)
         row(inherited: "waitsForConnectivity", \.waitsForConnectivity)
+        row(
+            inherited: "allowsExpensiveNetworkAccess", \.allowsExpensiveNetworkAccess, option: "--not-metered")
+        row(inherited: "allowsCellularAccess", \.allowsCellularAccess, option: "--not-cellular")
+        row(
+            inherited: "allowsConstrainedNetworkAccess", \.allowsConstrainedNetworkAccess, option: "--not-low-data")
+        row(inherited: "isDiscretionary", \.isDiscretionary, option: "--discretionary")
         row(inherited: "acceptsAnyStatus", \.acceptsAnyStatus, option: "--accept-any-status")
         row(inherited: "resumesUnproven", \.resumesUnproven, of: .downloads, option: "--resume-unproven")
         row(

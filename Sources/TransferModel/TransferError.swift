@@ -43,11 +43,13 @@ public enum ErrorCode: String, Word {
     case deadlineExceeded = "deadline.exceeded"
     case cancelled = "cancelled"
     case plaintextRefused = "policy.plaintext_refused"
+    case conditionsRefused = "policy.conditions_refused"
     case cacheMiss = "cache.miss"
     case helperFailed = "helper.failed"
     case helperProtocol = "helper.protocol"
     case limitReached = "limit.reached"
     case shuttingDown = "daemon.shutting_down"
+    case stateNewer = "state.newer"
     case `internal` = "internal"
 }
 
@@ -57,7 +59,7 @@ extension ErrorCode {
 
     private static let passing: Set<ErrorCode> = [
         .diskFull, .diskQuota, .diskIO, .networkDNS, .networkConnect, .networkLost, .networkTimeout, .limitReached,
-        .shuttingDown, .validatorChanged, .integrityLength,
+        .shuttingDown, .validatorChanged, .integrityLength, .conditionsRefused,
     ]
 
     /// Whether errors of this code differ in that, so that each one says for itself. A status of 503 is temporary, a
@@ -107,7 +109,7 @@ extension ErrorCode {
         case .authRequired: "the server or proxy requires credentials that were not given or not accepted"
         case .authFailed: "the credentials could not be used"
         case .validatorChanged:
-            "the server has another version, or nothing proves that it still has the same; the download restarted from 0"
+            "the server has another version, or sent all of it instead of the rest, or nothing proves that it still has the same; the download restarted from 0"
         case .integrityChecksum: "the bytes do not match the digest"
         case .integrityLength: "the body does not have the announced length"
         case .rpcMalformed:
@@ -116,21 +118,38 @@ extension ErrorCode {
         case .deadlineExceeded: "the task's deadline or its `timeoutIntervalForResource` has passed"
         case .cancelled: "the task was cancelled"
         case .plaintextRefused: "the task or its session forbids unencrypted transfers"
+        case .conditionsRefused: "the task or its session forbids the network or the power that the machine has now"
         case .cacheMiss: "nothing is stored that answers the request, and it was not to use the network"
         case .helperFailed: "the helper for the URL's scheme failed, or says that the request failed"
         case .helperProtocol: "the helper for the URL's scheme breaks the protocol of helpers"
         case .limitReached: "a limit of this daemon is reached"
         case .shuttingDown: "the daemon is stopping"
+        case .stateNewer: "a newer dld wrote the state folder, so this one does not start"
         case .internal: "a defect of dld; please report it"
         }
     }
 
-    /// The JSON-RPC 2.0 integer of an error answer with this cause.
+    /// The JSON-RPC 2.0 integer of an error answer with this cause; no other cause has it.
     public var rpcCode: Int { Self.rpcCodes[self] ?? -32000 }
 
-    private static let rpcCodes: [ErrorCode: Int] = [
-        .rpcMalformed: -32600, .rpcUnknownMethod: -32601, .badURL: -32602, .badField: -32602, .unknownField: -32602,
-        .internal: -32603,
+    /// The integers of section 5.1 of the specification, and those that it leaves to servers, from -32001 down.
+    private static let rpcCodes: [ErrorCode: Int] = {
+        var codes: [ErrorCode: Int] = [
+            .rpcMalformed: -32600, .rpcUnknownMethod: -32601, .badField: -32602, .internal: -32603,
+        ]
+        for (place, code) in serverErrors.enumerated() { codes[code] = -32001 - place }
+        return codes
+    }()
+
+    /// The place is the integer, for ever: a new code goes to the end, at most 99.
+    private static let serverErrors: [ErrorCode] = [
+        .badURL, .unknownField, .tooLarge, .unsupported, .tokenReused, .sessionNotFound, .sessionInvalidated,
+        .sessionInUse, .taskNotFound, .taskWrongState, .decisionGone, .permissionDenied, .destinationExists,
+        .destinationNotWritable, .destinationBadPath, .sourceUnreadable, .sourceChanged, .diskFull, .diskQuota, .diskIO,
+        .networkDNS, .networkConnect, .networkLost, .networkTimeout, .tlsUntrusted, .tlsFailed, .httpStatus,
+        .httpRedirectLimit, .httpProtocol, .authRequired, .authFailed, .validatorChanged, .integrityChecksum,
+        .integrityLength, .deadlineExceeded, .cancelled, .plaintextRefused, .cacheMiss, .helperFailed, .helperProtocol,
+        .limitReached, .shuttingDown, .stateNewer, .conditionsRefused,
     ]
 }
 

@@ -113,9 +113,10 @@ public enum Methods {
         """
         Changes a task. A failed or cancelled one can be changed too, and then restarted with `task.retry`; a completed one \
         only in `description`, `priority`, `rateLimit` and `position`. With a new URL, new S3 URLs, mirrors, headers, \
-        credentials, proxy or checksum, a running or waiting task starts another attempt at once. It keeps its bytes if the \
-        server proves that it has the same version. With a new destination its part file moves. Administrators change only \
-        `priority`, `rateLimit`, `position`, `description`, `earliestBeginAt` and `deadlineAt` of others' tasks.
+        credentials, proxy, interface or checksum, a running or waiting task starts another attempt at once. It keeps its bytes \
+        if the server proves that it has the same version. With a new destination its part file moves. Administrators change only \
+        `priority`, `rateLimit`, `position`, `description`, `earliestBeginAt`, `deadlineAt`, `isDiscretionary` and which \
+        networks others' tasks may use.
         """,
         [
             .taskNotFound, .taskWrongState, .badField, .badURL, .unsupported, .permissionDenied, .sourceUnreadable,

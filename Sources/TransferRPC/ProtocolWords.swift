@@ -57,7 +57,9 @@ package enum ProtocolWords {
         }
     }
 
-    private static let updateOptions = ["proxy": "--proxy URL", "caFile": "--ca-file FILE"]
+    private static let updateOptions = [
+        "proxy": "--proxy URL", "interface": "--interface DEVICE", "caFile": "--ca-file FILE",
+    ]
 
     /// For a field whose name is not an English word.
     private static func option(_ name: Substring) -> String? {

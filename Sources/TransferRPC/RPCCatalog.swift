@@ -10,8 +10,9 @@ public enum RPCCatalog {
     /// Names of supported features, for `daemon.info`.
     public static let features = [
         "download", "resume", "resumeData", "segments", "mirrors", "pieces", "checksum", "events",
-        "durableSubscribers", "launchEvents", "schedule", "rateLimits", "priorities", "proxies", "clientCertificates",
-        "netrc", "relaxed", "waitsForConnectivity", "acceptsAnyStatus", "resumableFailures", "wholeHeads",
+        "durableSubscribers", "launchEvents", "schedule", "schedule.rates", "rateLimits", "interface", "directories",
+        "priorities", "proxies", "clientCertificates", "netrc", "relaxed", "waitsForConnectivity", "conditions",
+        "acceptsAnyStatus", "resumableFailures", "wholeHeads",
         "taskSecrets", "metrics", "contentCodings", "cookies", "cache", "credentials", "credentialHelper",
         "exceptionDomains", "hsts", "schemes", "decisions.challenge", "decisions.redirect", "decisions.response",
         "decisions.begin", "decisions.cache", "decisions.challenge.ntlm", "decisions.challenge.negotiate",
@@ -25,7 +26,8 @@ public enum RPCCatalog {
     package static let kerberosFeature = "decisions.challenge.negotiate"
     /// Codes that any method may answer with.
     public static let commonErrors: [ErrorCode] = [
-        .rpcMalformed, .rpcUnknownMethod, .unknownField, .badField, .tooLarge, .limitReached, .shuttingDown, .internal,
+        .rpcMalformed, .rpcUnknownMethod, .unknownField, .badField, .tooLarge, .limitReached, .shuttingDown,
+        .stateNewer, .internal,
     ]
 }
 

@@ -5,12 +5,14 @@ import TransferModel
 
 /// Opens the database in the only way that keeps the promises: checked before it is changed, private, durable.
 extension Database {
+    /// - Parameter accepted: called before anything in the folder is changed.
     /// - Returns: the database with the schema of this version, and the store's random name.
-    static func open(_ folder: StateFolder) throws -> (Database, String) {
+    static func open(_ folder: StateFolder, accepted: () -> Void) throws -> (Database, String) {
         do {
             try folder.requireFiles()
             try folder.refuseLost()
             try inspect(folder)
+            accepted()
             try folder.prepareDatabaseFile()
             if folder.copiesOnWrite { keepIndexInMemory() }
             let writer = try Connection(folder.database)
@@ -63,14 +65,15 @@ extension Database {
         }
     }
 
-    /// Reads the schema through a read-only connection, which neither checkpoints nor deletes the WAL.
+    /// Reads the schema, also what of it is only in the log, and changes nothing.
     private static func inspect(_ folder: StateFolder) throws {
         let path = folder.database
         let hasLog = access(folder.log, F_OK) == 0
         guard let info = fileStatus(path), info.st_size > 0 || hasLog else { return }
         if !hasLog, StateFolder.isBlank(path), truncate(path, 0) == 0 { return }
         do {
-            let connection = try Connection(path, isReadOnly: true)
+            let connection = try Connection(
+                untouched: path, hasLog: hasLog || access(path + "-journal", F_OK) == 0)
             defer { connection.close() }
             guard try connection.reading({ try Schema.verify(connection, path: path) }) else {
                 return try folder.refuseWithoutTables()

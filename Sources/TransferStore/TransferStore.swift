@@ -43,7 +43,7 @@ package final class TransferStore: Sendable {
     /// - Parameter inPlace: the caller does the work, after all other ready tasks had their turn. Each write has its
     ///   own commit, and nothing happens by itself. For simulations, which need a known order of events.
     /// - Throws: `TransferError`: the lock is held (with the pid), the folder or database cannot be used, or a newer
-    ///   dld wrote it. A refused database is not changed.
+    ///   dld wrote it (`state.newer`). A refused database is not changed, nor is any file beside it.
     package convenience init(folder path: String, inPlace: Bool = false) throws {
         let folder = StateFolder(path: path)
         try folder.create()
@@ -51,7 +51,7 @@ package final class TransferStore: Sendable {
         let health = StoreHealth()
         let reserve = Reserve(path: folder.reserve, health: health)
         let missingLog = lock.wasOpen && folder.lacksLog ? folder.log : nil
-        let (database, identifier) = try Database.open(folder)
+        let (database, identifier) = try Database.open(folder) { lock.note(sockets: []) }
         lock.note(isOpen: true)
         reserve.restore()
         let checkpointing = try database.checkpoints(folder, inPlace: inPlace)

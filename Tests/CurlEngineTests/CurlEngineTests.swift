@@ -75,6 +75,16 @@ import TransferModel
         await bench.engine.shutdown()
     }
 
+    @Test func renewsItsConnections() async throws {
+        let bench = try Bench()
+        let origin = try origin()
+        #expect(try await bench.download(origin.url("/file")).end == .finished)
+        bench.engine.renewConnections()
+        #expect(try await bench.download(origin.url("/file")).end == .finished)
+        #expect(origin.connectionCount == 2)
+        await bench.engine.shutdown()
+    }
+
     @Test func runsManyAtOnce() async throws {
         let bench = try Bench()
         let origin = try origin()

@@ -158,7 +158,7 @@ extension EndToEnd.Serving {
             .badField, .unknownField, .tooLarge, .unsupported, .sessionNotFound, .sessionInvalidated, .sessionInUse,
             .taskNotFound, .taskWrongState, .decisionGone, .tokenReused, .diskFull, .diskQuota, .diskIO,
             .validatorChanged, .rpcMalformed,
-            .rpcUnknownMethod, .cacheMiss, .limitReached, .shuttingDown, .internal,
+            .rpcUnknownMethod, .cacheMiss, .limitReached, .shuttingDown, .stateNewer, .internal,
         ]
 
         /// The bytes that are there are kept, wherever the advice sends the file.
@@ -198,6 +198,8 @@ extension EndToEnd.Serving {
             var patient = try await waiting()
             patient.scene = try await altered(
                 patient.scene, "error = NULL, reason = ?", [patient.id: reason.rawValue])
+            // No service says that its network or power forbids it.
+            if [.metered, .power, .portal].contains(reason) { return try await expectCompletion(patient) }
             guard let advice = try await advice(patient) else {
                 // Disk and network are available, and the daemon has noticed that.
                 #expect(reason == .disk || reason == .network)
@@ -208,8 +210,9 @@ extension EndToEnd.Serving {
             case .retry, .network, .schedule: #expect(!commands.isEmpty)
             // That command shows the question and how to answer it.
             case .authentication, .decision: return #expect(commands == [["decisions"]])
-            // Only a disk or the network ends these.
-            case .disk, .metered: return #expect(commands.isEmpty)
+            // Only a disk ends this one.
+            case .disk: return #expect(commands.isEmpty)
+            case .metered, .power, .portal: break
             }
             try await expectCompletion(patient)
         }

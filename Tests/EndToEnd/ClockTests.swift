@@ -147,6 +147,30 @@ extension EndToEnd.Scheduling {
             #expect(try await probe.storedEvents().first?["sequence"] == 1)
             #expect(Content.same(scene, "done", "forward"))
         }
+
+        /// The rate of a window ends with it, on the same connection.
+        @Test(.timeLimit(.minutes(2))) func aRunningTransferGetsTheRateOfTheNextWindow() async throws {
+            let house = try await House()
+            let (scene, probe) = (house.scene, house.scene.probe)
+            let resource = Resource.version(1, size: 16 << 20)
+            scene.origin.serve("/file", .good(resource))
+            func text(_ seconds: Int) -> JSONValue {
+                var (time, parts) = (Glibc.time(nil) + seconds, tm())
+                localtime_r(&time, &parts)
+                return .string(String(format: "%02d:%02d", parts.tm_hour, parts.tm_min))
+            }
+            let slow: JSONValue = ["from": text(-3600), "to": text(3600), "downloadRateLimit": 65536]
+            let schedule: JSONValue = [slow, ["from": text(3600), "to": text(-3600)]]
+            try await probe.call("session.open", ["id": "s", "configuration": ["schedule": schedule]])
+            let id = try await scene.add("/file", to: "file", ["connections": 1], session: "s")
+            try await probe.wait(for: id, bytes: 65536)
+            // Without the limit, so much would be there in no time.
+            #expect((try await probe.task(id)["bytesReceived"]?.integerValue ?? 0) < 8 << 20)
+            try await house.set(2 * Self.hour)
+            try await probe.wait(for: id, "completed")
+            #expect(resource.content.matches(scene.file()))
+            #expect(scene.origin.requests("/file").count == 1)
+        }
     }
 }
 

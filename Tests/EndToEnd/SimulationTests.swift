@@ -40,6 +40,7 @@ extension EndToEnd.Simulating {
         private static let planted = [
             ("splice", 40), ("forget", 1), ("unname", 1), ("stuck", 1), ("misplace", 7), ("skip", 3), ("overtake", 5),
             ("sick", 4), ("greed", 10), ("relaunch", 93), ("linger", 1), ("gush", 8), ("unpinned", 6), ("count", 48),
+            ("roam", 1),
         ]
 
         @Test(.timeLimit(.minutes(10)), arguments: planted)

@@ -118,6 +118,7 @@ extension EndToEnd.Serving {
                     Issue.record("\(method) \(parameters) answered \(result)")
                 } catch let failure as RPCFailure {
                     #expect(failure.code == code, "\(method) \(parameters): \(failure)")
+                    #expect(failure.rpcCode == ErrorCode(rawValue: code).map { Int64($0.rpcCode) })
                 }
             }
         }

@@ -27,6 +27,41 @@ extension EndToEnd.Scheduling {
             #expect(resource.content.matches(scene.file()))
         }
 
+        /// `lowDataMode` needs no service of the machine.
+        @Test(.timeLimit(.minutes(1))) func whatIsForbiddenWaitsAndIsAllowedForOneTaskOrForAll() async throws {
+            var scene = try await Scene()
+            let resource = Resource.version(1, size: 2_000_000)
+            scene.origin.serveEverything(.good(resource, rate: 50_000))
+            var ids: [Int64] = []
+            for name in ["a", "b"] {
+                ids.append(try await scene.add("/\(name)", to: name, ["allowsConstrainedNetworkAccess": false]))
+                try await scene.probe.wait(for: ids[ids.count - 1], bytes: 20_000)
+            }
+            #expect(try await scene.daemon.dlctl(["settings", "lowDataMode=on"]).status == 0)
+            for id in ids {
+                let task = try await scene.probe.wait(for: id, "waiting")
+                #expect(task["reason"] == "metered" && task["error", "details", "condition"] == "lowData")
+            }
+            let why = try await scene.daemon.dlctl(["explain", "\(ids[0])"]).output
+            #expect(why.contains("lowDataMode") && why.contains("dlctl resume --anyway \(ids[0])"), "\(why)")
+            scene.origin.serveEverything(.good(resource))
+            // The next daemon remembers it too.
+            scene = try await scene.restarted()
+            #expect(try await scene.daemon.dlctl(["resume", "--anyway", "\(ids[0])"]).status == 0)
+            try await scene.probe.wait(for: ids[0], "completed")
+            #expect(resource.content.matches(scene.file("a")))
+            #expect(try await scene.probe.state(ids[1]) == "waiting")
+            #expect(try await scene.daemon.dlctl(["resume", "--anyway", "\(ids[0])"]).status != 0)
+            let late = try await scene.daemon.dlctl(
+                ["add", "--not-low-data", "--paused", "-o", scene.file("c"), scene.origin.url("/c")])
+            #expect(late.status == 0, "\(late)")
+            #expect(try await scene.daemon.dlctl(["resume", "--anyway", "\(ids[1] + 1)"]).status == 0)
+            try await scene.probe.wait(for: ids[1] + 1, "completed")
+            #expect(try await scene.daemon.dlctl(["settings", "lowDataMode=off"]).status == 0)
+            try await scene.probe.wait(for: ids[1], "completed")
+            #expect((scene.origin.requests("/b").last?.rangeStart ?? 0) > 0)
+        }
+
         /// Tasks that do not wait for a connection fail at once, however long their host has not answered.
         @Test(.timeLimit(.minutes(1))) func tasksThatDoNotWaitAreNotHeldBack() async throws {
             let scene = try await Scene()
@@ -110,6 +145,7 @@ extension EndToEnd.Scheduling {
             let scene = try await Scene()
             scene.origin.serve("/file", .good(.version(1, size: 1000)))
             let hour = Int(Timestamp.now().rawValue / 3_600_000) % 24
+            // The names of times before are still accepted.
             let window: JSONValue = [
                 "from": .string(clock((hour + 2) % 24)), "to": .string(clock((hour + 3) % 24)),
             ]
@@ -119,7 +155,7 @@ extension EndToEnd.Scheduling {
             #expect(task["reason"] == "schedule")
             #expect(task["nextAttemptAt"]?.stringValue != nil)
             #expect(scene.origin.requests().isEmpty)
-            let open: JSONValue = ["from": .string(clock((hour + 23) % 24)), "to": .string(clock((hour + 3) % 24))]
+            let open: JSONValue = ["begin": .string(clock((hour + 23) % 24)), "end": .string(clock((hour + 3) % 24))]
             try await scene.probe.call("session.open", ["id": "night", "configuration": ["schedule": [open]]])
             try await scene.probe.wait(for: id, "completed")
         }

@@ -67,7 +67,7 @@ import Testing
     /// Only one target imports each of these libraries, so that it can be replaced there.
     @Test(arguments: [
         ("CSQLite", ["BrowserCookies", "TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]),
-        ("CYAML", ["DaemonSetup"]),
+        ("CYAML", ["DaemonSetup"]), ("CSystemd", ["SystemBus"]),
         ("CCrypto", ["BrowserCookies", "FileKit"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
         ("CIDN", ["TransferCore"]),
         ("ArgumentParser", ["dlctl", "dld"]),

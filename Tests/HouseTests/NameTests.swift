@@ -34,7 +34,7 @@ import Testing
         )
         .matches(
             of:
-                #/(?:^|[^\w./\-$"{}])((?:Sources|Tests|Benchmarks|scripts|docs|config|systemd|clients|packaging)/[\w.+/\-]*[\w+])/#
+                #/(?:^|[^\w./\-$"{}<])((?:Sources|Tests|Benchmarks|scripts|docs|config|systemd|clients|packaging)/[\w.+/\-]*[\w+])/#
                 .anchorsMatchLineEndings()
         )
         .map { String($0.1) }

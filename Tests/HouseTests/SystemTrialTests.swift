@@ -65,7 +65,9 @@ import Testing
     @Test(arguments: [
         ("TaskSpec", "task.add", ""), ("RequestBody", "task.add", "body."), ("Destination", "task.add", "destination."),
         ("Source", "task.add", "source."), ("ClientCertificate", "task.add", "clientCertificate."),
-        ("ClientCertificate", "session.open", "clientCertificate."), ("SessionConfiguration", "session.open", ""),
+        ("ClientCertificate", "session.open", "clientCertificate."),
+        ("DirectoryRule", "session.open", "directories.0."),
+        ("SessionConfiguration", "session.open", ""),
         ("Credential", "decision.answer", "credential."), ("task.update", "task.update", ""),
         ("Destination", "task.update", "destination."),
     ])

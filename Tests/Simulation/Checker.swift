@@ -79,6 +79,7 @@ final class Checker: @unchecked Sendable {
         try world.subscribers.check(snapshot)
         try world.daemon?.volatileStore.readHere(world.volatiles.check)
         try world.fairness.check(snapshot)
+        try world.machine.check(snapshot)
     }
 
     /// A session whose pause was acknowledged has no running task. A session whose end was acknowledged accepts no

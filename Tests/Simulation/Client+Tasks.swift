@@ -18,6 +18,7 @@ extension Client {
         if world.random.chance(100) {
             new.spec.earliestBeginAt = world.now.advanced(by: Seconds(Double(world.random.below(200))))
         }
+        world.machine.restrict(&new.spec)
         return new
     }
 

@@ -61,7 +61,9 @@ final class FairnessChecker: @unchecked Sendable {
         let now = sim_now()
         guard now - lastLook >= Self.betweenLooks else { return }
         lastLook = now
-        guard world.daemon?.hasStarted == true, !world.hasDiskTrouble else { return forget() }
+        guard world.daemon?.hasStarted == true, !world.hasDiskTrouble, !world.machine.fallsAsleep else {
+            return forget()
+        }
         let paused = try snapshot.pausedSessions()
         let (durable, volatile) = (try look(snapshot), try world.daemon?.volatileStore.readHere(look))
         try checkRetries(durable.waiting + (volatile?.waiting ?? []), now)

@@ -4,7 +4,7 @@ import TestSupport
 /// How often each event happens in a world, drawn once per world. Some worlds have much of one kind and nothing of
 /// another, which leads to situations that an average world never reaches.
 struct Odds {
-    enum Happening { case crash, client, clock, disk, version, subscriber, volatile }
+    enum Happening { case crash, client, clock, disk, version, subscriber, volatile, machine }
 
     private let bounds: [(Happening, below: Int)]
     /// Per thousand resources: many in some worlds, few in most.
@@ -34,7 +34,7 @@ struct Odds {
         bounds = [
             (Happening.crash, often(4, [0, 2, 10])), (.client, often(36, [12, 80])), (.clock, often(2, [0, 8])),
             (.disk, often(3, [0, 12])), (.version, often(6, [0, 20])), (.subscriber, often(44, [0, 16, 80])),
-            (.volatile, often(40, [0, 120])),
+            (.volatile, often(40, [0, 120])), (.machine, often(6, [0, 30])),
         ].map { happening, weight in
             sum += weight
             return (happening, sum)

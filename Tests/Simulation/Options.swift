@@ -20,6 +20,8 @@ enum Hazard: String, CaseIterable, ExpressibleByArgument {
     case clock
     /// Subscribers follow the events, read slowly, leave and come back.
     case subscriber
+    /// The machine's network and power change, and the machine sleeps.
+    case machine
     /// Clients with sessions that end with their connections, and with streams among their tasks.
     case volatile
 }
@@ -54,6 +56,8 @@ enum Plant: String, CaseIterable, ExpressibleByArgument {
     case count
     /// Once a client trusts a key of a server, the engine takes any other of it.
     case unpinned
+    /// The daemon is not told when the machine's network or power changes.
+    case roam
 }
 
 /// The complete description of one world. A failure is replayed from it.

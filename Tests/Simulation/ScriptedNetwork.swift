@@ -59,6 +59,7 @@ final class ScriptedNetwork: ExchangePerforming, @unchecked Sendable {
             world.violate("task \(context.task) has \(active[context.task] ?? 0) connections")
         }
         checkWanted(context.task)
+        world.machine.began(context.task)
         world.fairness.tried(host(of: exchange), context.session.owner)
         let outcome: ExchangeOutcome
         switch exchange.kind {

@@ -88,12 +88,29 @@ final class SimulatedDaemon: @unchecked Sendable {
         }
     }
 
+    func apply(_ conditions: MachineConditions) {
+        supervision.apply(conditions)
+        volatileSupervision.apply(conditions)
+    }
+
+    func prepareForSleep() async {
+        async let other: Void = volatileSupervision.prepareForSleep()
+        await supervision.prepareForSleep()
+        await other
+    }
+
+    func wake() {
+        supervision.wake()
+        volatileSupervision.wake()
+    }
+
     func start(_ world: World) {
         Task {
             do {
                 try await feed.start()
                 try await supervision.recover()
                 try await volatileSupervision.recover()
+                apply(world.machine.conditions)
                 try await supervision.start(with: [volatileSupervision])
                 await launches.start()
                 hasStarted = true

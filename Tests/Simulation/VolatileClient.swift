@@ -167,6 +167,7 @@ final class VolatileClient: @unchecked Sendable {
         if world.random.chance(100) {
             spec.earliestBeginAt = world.now.advanced(by: Seconds(Double(world.random.below(200))))
         }
+        world.machine.restrict(&spec)
         Task { [spec, known] in
             defer { isBusy = false }
             do {

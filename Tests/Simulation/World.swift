@@ -37,6 +37,7 @@ final class World: @unchecked Sendable {
     private(set) lazy var checker = Checker(self)
     private(set) lazy var volatiles = VolatileClients(self)
     private(set) lazy var fairness = FairnessChecker(self)
+    private(set) lazy var machine = MachineChecker(self)
     var metrics = MetricsChecker()
     private(set) lazy var odds = Odds(&random)
     private(set) lazy var configuration = Result { try SimulatedDaemon.configuration(of: self) }
@@ -158,7 +159,8 @@ final class World: @unchecked Sendable {
         case .version? where hazards.contains(.version): return try client.changeSource()
         case .subscriber? where hazards.contains(.subscriber): return subscribers.act()
         case .volatile? where hasStarted && hazards.contains(.volatile): return volatiles.act()
-        case .crash?, .client?, .clock?, .disk?, .version?, .subscriber?, .volatile?, nil: break
+        case .machine? where hazards.contains(.machine): return machine.act()
+        case .crash?, .client?, .clock?, .disk?, .version?, .subscriber?, .volatile?, .machine?, nil: break
         }
         if daemon?.hasFailed == true { return try crash() }
         let (ready, due) = (sim_ready(), sim_next_due())
@@ -192,6 +194,7 @@ final class World: @unchecked Sendable {
         volatiles.crashed()
         tls.crashed()
         fairness.forget()
+        machine.crashed()
         server.disconnect()
         if isPowerCut { boots += 1 }
         if plant == .forget { try forgetCommits() }
@@ -286,6 +289,7 @@ final class World: @unchecked Sendable {
         isCalm = true
         calmSince = sim_now()
         sim_break_disk(0, 0)
+        machine.calm()
         // Tasks rightly wait for their dates, which clocks that were set back have moved hours away. A world has too few
         // steps for that long.
         if hasShiftedClock { shiftClock(by: furthestAhead - wallAhead) }

@@ -22,6 +22,7 @@ CONTENT = open("/tmp/sink/file", "rb").read()
 TRESPASSES = {
     "url": ["file://" + path for path in FILES], "destination.path": [path + "/x" for path in FOLDERS],
     "destination.directory": FOLDERS, "directory": FOLDERS,
+    "directories.0.directory": FOLDERS,
 }
 
 
@@ -82,7 +83,7 @@ def holder(parameters, method, member):
              "session.open": lambda: parameters["configuration"]}[method]()
     *path, last = member.split(".")
     for name in path:
-        value = value[name]
+        value = value[int(name) if name.isdigit() else name]
     return value, last
 
 

@@ -31,9 +31,9 @@ struct SpecRulesTests {
             refusal { $0.bearer = String(repeating: "b", count: 8193) }?.details["field"] == "tasks[3].bearer")
         #expect(refusal { $0.method = String(repeating: "M", count: 65) }?.details["field"] == "tasks[3].method")
         var configuration = SessionConfiguration()
-        configuration.schedule = Array(repeating: ScheduleWindow(from: "01:00", to: "02:00"), count: 64)
+        configuration.schedule = Array(repeating: ScheduleWindow(begin: "01:00", end: "02:00"), count: 64)
         #expect(refusal(of: configuration) == nil)
-        configuration.schedule?.append(ScheduleWindow(from: "01:00", to: "02:00"))
+        configuration.schedule?.append(ScheduleWindow(begin: "01:00", end: "02:00"))
         #expect(refusal(of: configuration)?.details["field"] == "configuration.schedule")
         configuration = SessionConfiguration()
         configuration.httpAdditionalHeaders = headers(101, 2)
@@ -187,10 +187,43 @@ struct SpecRulesTests {
         #expect(destination { _ in } == .badField)
     }
 
+    @Test func interfacesAreChecked() {
+        #expect(refusal { $0.interface = "eth0" } == nil)
+        #expect(refusal { $0.interface = "eth0/1" }?.details["field"] == "tasks[3].interface")
+        var configuration = SessionConfiguration()
+        configuration.interface = "host!192.0.2.7"
+        #expect(refusal(of: configuration)?.details["field"] == "configuration.interface")
+    }
+
+    @Test(
+        arguments: [
+            (["video/*"], ["*.iso"], "/d", nil), (nil, nil, "/d", nil), (["video"], nil, "/d", "types"),
+            ([], nil, "/d", "types"), (["a/b/c"], nil, "/d", "types"), (nil, ["a/b"], "/d", "names"),
+            (nil, [""], "/d", "names"),
+            (nil, nil, "d", "directory"),
+        ] as [([String]?, [String]?, String, String?)])
+    func directoriesAreChecked(types: [String]?, names: [String]?, directory: String, fault: String?) {
+        var rule = DirectoryRule(directory: directory)
+        (rule.types, rule.names) = (types, names)
+        var configuration = SessionConfiguration()
+        configuration.directories = [DirectoryRule(directory: "/a"), rule]
+        let field = fault.map { JSONValue.string("configuration.directories[1].\($0)") }
+        #expect(refusal(of: configuration)?.details["field"] == field)
+    }
+
+    @Test func ratesOfWindowsAreChecked() {
+        var configuration = SessionConfiguration()
+        configuration.schedule = [ScheduleWindow(begin: "22:00", end: "06:00")]
+        configuration.schedule?[0].downloadRateLimit = 0
+        #expect(refusal(of: configuration) == nil)
+        configuration.schedule?[0].uploadRateLimit = -1
+        #expect(refusal(of: configuration)?.details["field"] == "configuration.schedule[0].uploadRateLimit")
+    }
+
     @Test func schedulesAreChecked() {
         for (from, isFine) in [("22:00", true), ("24:00", false), ("7:00", false)] {
             var configuration = SessionConfiguration()
-            configuration.schedule = [ScheduleWindow(from: from, to: "06:00")]
+            configuration.schedule = [ScheduleWindow(begin: from, end: "06:00")]
             let error = Result { () throws(TransferError) in try SpecRules(path: "").check(configuration) }
             #expect((try? error.get()) != nil ? isFine : !isFine)
         }

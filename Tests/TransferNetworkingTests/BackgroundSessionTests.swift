@@ -29,6 +29,34 @@ extension TransferNetworkingSuite {
             #expect(isDone)
         }
 
+        /// The session's settings reach the daemon, and so does that of a request.
+        @Test func whatIsForbiddenIsWaitedFor() async throws {
+            let scene = try await LibraryScene()
+            scene.origin.serve("/a", .good(resource))
+            #expect(try await scene.daemon.dlctl(["settings", "lowDataMode=on"]).status == 0)
+            let configuration = URLSessionConfiguration.background(withIdentifier: "eleven")
+            configuration.allowsConstrainedNetworkAccess = false
+            configuration.isDiscretionary = true
+            let recorder = Recorder()
+            let session = scene.session(configuration, recorder)
+            var request = URLRequest(url: try scene.url("/a"))
+            request.allowsCellularAccess = false
+            session.downloadTask(with: request).resume()
+            let waits = await eventually(within: 20) {
+                let listed = try? await scene.daemon.dlctl(["list", "--json"]).output
+                return listed?.contains("\"metered\"") == true
+                    && listed?.contains("\"allowsCellularAccess\":false") == true
+            }
+            #expect(waits)
+            let settings = try await scene.daemon.dlctl(["session", "show", "eleven", "--json"]).output
+            for setting in ["allowsConstrainedNetworkAccess\":false", "isDiscretionary\":true"] {
+                #expect(settings.contains(setting), "\(settings)")
+            }
+            #expect(try await scene.daemon.dlctl(["settings", "lowDataMode=off"]).status == 0)
+            #expect(await recorder.wait(for: "complete"))
+            #expect(recorder.holds(resource))
+        }
+
         @Test func refusesWhatBackgroundSessionsCannotDo() async throws {
             let scene = try await LibraryScene()
             let session = scene.session(.background(withIdentifier: "two"))

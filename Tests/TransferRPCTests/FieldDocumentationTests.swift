@@ -146,9 +146,11 @@ enum Samples {
     }
 
     static var stats: DaemonStats {
-        DaemonStats(
+        var stats = DaemonStats(
             tasks: ["queued": 1], activeTransfers: 1, downloadRate: 2, uploadRate: 0, bytesReceived: 3, bytesSent: 0,
             memory: 4, connections: 5, head: SequenceNumber(6), uptime: 7, damage: "It is damaged.")
+        (stats.isMetered, stats.isCellular, stats.isBehindPortal, stats.isOnBattery) = (true, false, false, true)
+        return stats
     }
 
     static var update: UpdateTask {
@@ -164,8 +166,11 @@ enum Samples {
         update.password = "p"
         update.bearer = "b"
         update.netrc = "/n"
+        update.interface = "eth0"
         update.proxy = "none"
         update.caFile = "/c"
+        (update.allowsExpensiveNetworkAccess, update.allowsCellularAccess) = (true, true)
+        (update.allowsConstrainedNetworkAccess, update.isDiscretionary) = (true, false)
         update.checksum = Checksum(algorithm: .md5, value: "0")
         update.destination = Destination(directory: "/d", filename: "f")
         update.conflictPolicy = .rename

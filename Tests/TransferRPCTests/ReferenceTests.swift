@@ -41,16 +41,6 @@ struct ReferenceTests {
         for code in ErrorCode.allCases { #expect(errors.contains("| `\(code.rawValue)` |")) }
     }
 
-    @Test func whatIsNotBuiltIsNotInTheReference() {
-        let texts = [ProtocolReference.markdown(), ProtocolReference.openRPC()]
-        for text in texts {
-            for row in SessionConfiguration.shape.rows where !row.isBuilt {
-                #expect(!text.contains("`\(row.name)`"))
-            }
-            #expect(!text.contains("Not built"))
-        }
-    }
-
     @Test func linksOfTheDocumentHaveTargets() {
         let text = ProtocolReference.markdown()
         let headings = text.split(separator: "\n").filter { $0.hasPrefix("#") }

@@ -16,6 +16,7 @@ typedef int (*dld_progress_callback)(
     void *context, curl_off_t expected, curl_off_t received, curl_off_t to_send, curl_off_t sent);
 typedef int (*dld_trace_callback)(CURL *easy, curl_infotype kind, char *bytes, size_t count, void *context);
 typedef int (*dld_socket_callback)(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context);
+typedef int (*dld_close_callback)(void *context, curl_socket_t socket);
 typedef int (*dld_timer_callback)(CURLM *multi, long milliseconds, void *context);
 
 CURLcode dld_easy_set_long(CURL *easy, CURLoption option, long value);
@@ -52,7 +53,12 @@ CURLcode dld_easy_set_known_hosts(CURL *easy, const char *path);
 CURLcode dld_easy_set_trace(CURL *easy, dld_trace_callback trace, void *context);
 
 /// Makes libcurl open its sockets close-on-exec, so that started programs do not keep connections open.
-CURLcode dld_easy_set_private_sockets(CURL *easy);
+/// `device`: every socket is bound to this network device, and none is made if that fails (SO_BINDTOIFINDEX); 0 = none.
+/// Connections of one device serve only requests that are bound to it.
+CURLcode dld_easy_set_private_sockets(CURL *easy, unsigned device);
+
+/// Sets the callback that closes the sockets of this transfer's new connections.
+CURLcode dld_easy_set_close_callback(CURL *easy, dld_close_callback close, void *context);
 
 CURLcode dld_easy_get_long(CURL *easy, CURLINFO info, long *value);
 CURLcode dld_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value);

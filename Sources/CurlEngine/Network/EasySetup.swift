@@ -7,21 +7,25 @@ import TransferModel
 struct EasySetup {
     let easy: UnsafeMutableRawPointer
     let userAgent: String
+    let longestIdle: Int?
     var result = CURLE_OK
 
-    init(_ easy: UnsafeMutableRawPointer, userAgent: String) {
+    init(_ easy: UnsafeMutableRawPointer, userAgent: String, longestIdle: Int?) {
         self.easy = easy
         self.userAgent = userAgent
+        self.longestIdle = longestIdle
     }
 
     /// - Parameters:
     ///   - easy: new, or reset.
+    ///   - longestIdle: in seconds: connections that were idle for longer are not used; nil for the usual time.
     ///   - isKept: it is still configured for a transfer with the same recipe.
     /// - Returns: libcurl's code for the first option that it refused, or `CURLE_OK`.
     static func configure(
-        _ easy: UnsafeMutableRawPointer, for transfer: Transfer, userAgent: String, isKept: Bool = false
+        _ easy: UnsafeMutableRawPointer, for transfer: Transfer, userAgent: String, longestIdle: Int?,
+        isKept: Bool = false
     ) -> CURLcode {
-        var setup = EasySetup(easy, userAgent: userAgent)
+        var setup = EasySetup(easy, userAgent: userAgent, longestIdle: longestIdle)
         setup.address(transfer)
         if isKept {
             setup.beginCallback(transfer)
@@ -104,8 +108,15 @@ struct EasySetup {
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, transfer.tunnel == nil ? 1 : 0)
         set(CURLOPT_TCP_KEEPALIVE, 1)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-        if transfer.isAfresh { set(CURLOPT_FRESH_CONNECT, 1) }
-        if result == CURLE_OK { result = dld_easy_set_private_sockets(easy) }
+        // For libcurl, an age of 0 means any age.
+        if transfer.isAfresh || longestIdle == 0 { set(CURLOPT_FRESH_CONNECT, 1) }
+        if let longestIdle, longestIdle > 0 { set(CURLOPT_MAXAGE_CONN, longestIdle) }
+        if result == CURLE_OK { result = dld_easy_set_private_sockets(easy, transfer.interface?.index ?? 0) }
+        if result == CURLE_OK, transfer.interface != nil, let reactor = transfer.reactor {
+            let closes = Unmanaged.passUnretained(reactor.lateCloses).toOpaque()
+            result = dld_easy_set_close_callback(easy, closeLate, closes)
+        }
+        set(CURLOPT_INTERFACE, transfer.interface?.address.map { "host!\($0)" })
         if result == CURLE_OK, let trace = transfer.reactor?.trace, trace.isWanted() {
             result = trace.follow(transfer, on: easy)
         }
@@ -235,7 +246,9 @@ struct EasySetup {
         set(CURLOPT_EXPECT_100_TIMEOUT_MS, Self.expectationPatience)
         // A server may close an idle connection just when it is reused; a request that cannot be repeated should avoid
         // that.
-        if !request.isIdempotent { set(CURLOPT_MAXAGE_CONN, Self.freshSeconds) }
+        if !request.isIdempotent {
+            set(CURLOPT_MAXAGE_CONN, min(Self.freshSeconds, max(1, longestIdle ?? .max)))
+        }
         beginCallback(transfer)
         headers(transfer)
     }

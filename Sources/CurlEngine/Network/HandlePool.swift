@@ -6,6 +6,7 @@ import TransferModel
 /// options differ only in URL, header lines and callbacks.
 struct HandleRecipe: Equatable {
     private let network: Boxed<NetworkOptions>
+    private let interface: NetworkInterface?
     private let scheme: String
     private let isForeign: Bool
     private let bufferSize: Int
@@ -19,6 +20,7 @@ struct HandleRecipe: Equatable {
             transfer.reactor?.trace?.isWanted() != true
         else { return nil }
         network = exchange.$network
+        interface = transfer.interface
         scheme = request.url.scheme
         isForeign = request.isForeign
         bufferSize = EasySetup.bufferSize(of: transfer)
@@ -32,19 +34,33 @@ struct HandlePool {
 
     private static let limit = 64
 
+    /// Connections from before this time are not used again (nanoseconds of the monotonic clock).
+    var renewedAt: Int64?
+
+    /// The most seconds that a connection may have been idle if it is used again; nil: libcurl's 118
+    /// (CURLOPT_MAXAGE_CONN(3)).
+    private func longestIdle(at now: Int64) -> Int? {
+        guard let renewedAt, now - renewedAt < 120_000_000_000 else { return nil }
+        return max(0, Int((now - renewedAt) / 1_000_000_000) - 1)
+    }
+
     /// A used handle, or a new one if the used handle refuses the request. If a handle has left a connection that
     /// others still share (HTTP/2), it keeps its buffer, and libcurl 7.88 then refuses CURLOPT_BUFFERSIZE.
-    mutating func take(for transfer: Transfer, userAgent: String) -> (UnsafeMutableRawPointer?, CURLcode) {
-        transfer.recipe = HandleRecipe(transfer)
+    mutating func take(
+        for transfer: Transfer, userAgent: String, at now: Int64
+    ) -> (UnsafeMutableRawPointer?, CURLcode) {
+        let longest = longestIdle(at: now)
+        transfer.recipe = longest == nil ? HandleRecipe(transfer) : nil
         if let (used, recipe) = idle.popLast() {
             let isKept = recipe != nil && recipe == transfer.recipe
             if recipe != nil, !isKept { curl_easy_reset(used) }
-            let code = EasySetup.configure(used, for: transfer, userAgent: userAgent, isKept: isKept)
+            let code = EasySetup.configure(
+                used, for: transfer, userAgent: userAgent, longestIdle: longest, isKept: isKept)
             guard code == CURLE_BAD_FUNCTION_ARGUMENT else { return (used, code) }
             curl_easy_cleanup(used)
         }
         guard let new = curl_easy_init() else { return (nil, CURLE_OUT_OF_MEMORY) }
-        return (new, EasySetup.configure(new, for: transfer, userAgent: userAgent))
+        return (new, EasySetup.configure(new, for: transfer, userAgent: userAgent, longestIdle: longest))
     }
 
     /// Keeps the handle only if libcurl itself ended the transfer without an error: after a name that did not resolve,

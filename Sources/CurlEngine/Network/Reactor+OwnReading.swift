@@ -78,7 +78,7 @@ extension Reactor {
         transfer.marks.ended = now
         readers[transfer.socket] = nil
         dld_epoll_forget(epoll, transfer.socket)
-        close(transfer.socket)
+        if transfer.interface == nil { close(transfer.socket) } else { lateCloses.add(transfer.socket, at: now) }
         transfer.socket = -1
         transfer.readsItself = false
     }

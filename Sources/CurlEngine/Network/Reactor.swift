@@ -28,6 +28,7 @@ final class Reactor: @unchecked Sendable {
         case globalRate(ByteRate, RateDirection)
         case sessionRate(SessionKey, ByteRate, RateDirection)
         case taskRate(TaskID, ByteRate, RateDirection)
+        case renewConnections
         case stop(@Sendable () -> Void)
         /// Answered at once, as a sign of life.
         case ping(@Sendable () -> Void)
@@ -75,6 +76,7 @@ final class Reactor: @unchecked Sendable {
     /// Transfers that the present round has not served yet; when it continues; and when the next one begins.
     var round: [Transfer] = []
     var (roundPause, nextRound): (Int64, Int64) = (0, 0)
+    let lateCloses = LateCloses()
     /// Transfers of a crowd whose buffers are handed over at the end of this turn of the loop.
     var filled: [Transfer] = []
 
@@ -142,7 +144,7 @@ final class Reactor: @unchecked Sendable {
         case .start(let transfer): transfer.refuse(.aborted)
         case .stop(let done): done()
         case .abort, .sinkChanged, .helper, .helperEnded, .tokens, .mayGoOn, .sendingChanged, .buffersFreed,
-            .globalRate, .sessionRate, .taskRate, .ping:
+            .globalRate, .sessionRate, .taskRate, .renewConnections, .ping:
             break
         }
     }
@@ -188,6 +190,7 @@ final class Reactor: @unchecked Sendable {
             change(direction) { $0.set(session, rate, at: rateClock()) }
         case .taskRate(let task, let rate, let direction):
             change(direction) { $0.set(task, rate, at: rateClock()) }
+        case .renewConnections: handles.renewedAt = now
         case .ping(let answer): answer()
         case .stop(let done):
             stopped = done
@@ -207,7 +210,8 @@ final class Reactor: @unchecked Sendable {
             tickDeadline = now + Self.tick
         }
         let roundDeadline = round.isEmpty ? .max : roundPause
-        let next = min(curlDeadline ?? .max, tickDeadline ?? .max, rateDeadline ?? .max, roundDeadline)
+        let next = min(
+            curlDeadline ?? .max, tickDeadline ?? .max, rateDeadline ?? .max, roundDeadline, lateCloses.next ?? .max)
         guard next < .max else { return true }
         guard next > now else { return false }
         if armed == 0 || next < armed {
@@ -228,6 +232,7 @@ final class Reactor: @unchecked Sendable {
             setCurlTimer(milliseconds)
         }
         if let deadline = rateDeadline, deadline <= now { wakeRateWaiters() }
+        lateCloses.closeDue(at: now)
         if let deadline = tickDeadline, deadline <= now {
             tickDeadline = now + Self.tick
             beginRoundIfDue()
@@ -281,11 +286,17 @@ final class Reactor: @unchecked Sendable {
     }
 
     func transmit(_ transfer: Transfer) {
+        if let name = transfer.exchange.$network.wrappedValue.interface {
+            transfer.interface = NetworkInterface(name)
+            guard transfer.interface != nil else {
+                return conclude(transfer, .stopped(.failure(.noInterface(name), retryAfter: nil)))
+            }
+        }
         transfer.expectsContinue = asksFirst(transfer)
         transfer.chooseCookies()
         let mayTunnel = transfer.request.url.scheme == "https" && EasySetup.mayUseProxy(transfer.exchange.$network)
         transfer.tunnel = mayTunnel ? HeadParser() : nil
-        let (handle, code) = handles.take(for: transfer, userAgent: userAgent)
+        let (handle, code) = handles.take(for: transfer, userAgent: userAgent, at: now)
         guard let easy = handle else {
             return conclude(transfer, .transport(code: Int(CURLE_OUT_OF_MEMORY.rawValue), message: "out of memory"))
         }

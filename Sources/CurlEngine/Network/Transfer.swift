@@ -83,6 +83,8 @@ final class Transfer: @unchecked Sendable {
     /// A redirect led from one site to another.
     var crossedSites = false
     var easy: UnsafeMutableRawPointer?
+    /// The device that the current request is bound to; nil: none.
+    var interface: NetworkInterface?
     /// The socket that libcurl watches for it, -1 if there is none; of several, the latest. Its own if it
     /// `readsItself`.
     var socket: Int32 = -1

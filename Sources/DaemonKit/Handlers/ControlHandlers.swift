@@ -62,7 +62,7 @@ enum ControlHandlers {
         return result
     }
 
-    /// - Throws: `request.bad_field` unless exactly one of ids, range, session and all is given; `request.too_large`
+    /// - Throws: `request.bad_field` unless exactly one of ids, idRange, session and all is given; `request.too_large`
     ///   for too many ids; `permission.denied`.
     static func target(_ selection: ControlSelection, _ context: RequestContext) throws(TransferError) -> ControlTarget
     {
@@ -78,7 +78,7 @@ enum ControlHandlers {
         if let session = selection.session { scopes.append(.session(session)) }
         if selection.all == true { scopes.append(.all) }
         guard let scope = scopes.first, scopes.count == 1 else {
-            throw TransferError(.badField, "Give exactly one of ids, range, session and all (true).")
+            throw TransferError(.badField, "Give exactly one of ids, idRange, session and all (true).")
         }
         var owner = try context.scope(selection.owner)
         // An id names one task, whoever owns it. Wider selections mean the caller's own tasks.

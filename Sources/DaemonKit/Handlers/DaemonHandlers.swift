@@ -49,13 +49,17 @@ enum DaemonHandlers {
         let readers = [services.durable.reader, services.volatile.services.reader]
         let throughput = readers.map { $0.throughput() }.reduce(Throughput(), +)
         let active = readers.flatMap { $0.progressSnapshot() }.count { owner == nil || $0.session.owner == owner }
-        return DaemonStats(
+        var stats = DaemonStats(
             tasks: [TaskState: Int].byName(counts), activeTransfers: active,
             downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),
             bytesReceived: ByteCount(throughput.bytesReceived), bytesSent: ByteCount(throughput.bytesSent),
             memory: residentMemory(), connections: context.connections, head: head,
             uptime: Seconds(Double(SystemTime().reading().boot - services.facts.startedAt.boot) / 1000),
             damage: services.durable.store.damage?.message)
+        let machine = services.facts.conditions()
+        (stats.isMetered, stats.isCellular) = (machine.isMetered, machine.isCellular)
+        (stats.isBehindPortal, stats.isOnBattery) = (machine.isBehindPortal, machine.isOnBattery)
+        return stats
     }
 
     /// The memory that this process holds: the second number of /proc/self/statm, which counts pages (proc(5)); 0 if it

@@ -60,4 +60,5 @@ package struct DaemonFacts: Sendable {
     package var sqlite: String
     /// The schemes that have a helper now.
     package var schemes: @Sendable () async -> [String] = { [] }
+    package var conditions: @Sendable () -> MachineConditions = { MachineConditions() }
 }

@@ -15,7 +15,6 @@ enum SessionHandlers {
                     owner: key.owner, toChange: configuration.namedMembers,
                     in: "configuration.",
                     except: Self.fieldsOfAdministrators)
-                try configuration.checkIsBuilt(path: "configuration")
                 if let name = configuration.subscriber { try Self.check(name: name, field: "configuration.subscriber") }
             }
             return try await Self.open(key, parameters, context, services)
@@ -46,11 +45,11 @@ enum SessionHandlers {
         change(Methods.invalidateSession) { try await $0.invalidate($1) }
     }
 
-    private static let fieldsOfAdministrators: Set = [
-        "timeoutIntervalForRequest", "timeoutIntervalForResource", "httpMaximumConnectionsPerHost", "isDiscretionary",
-        "waitsForConnectivity", "allowsExpensiveNetworkAccess", "allowsConstrainedNetworkAccess", "launchInterval",
-        "maximumConcurrentTasks", "downloadRateLimit", "uploadRateLimit", "schedule", "retry", "connectionsPerDownload",
-    ]
+    private static let fieldsOfAdministrators = SessionConfiguration.conditions.union([
+        "timeoutIntervalForRequest", "timeoutIntervalForResource", "httpMaximumConnectionsPerHost",
+        "waitsForConnectivity", "launchInterval", "maximumConcurrentTasks", "downloadRateLimit", "uploadRateLimit",
+        "schedule", "retry", "connectionsPerDownload",
+    ])
 
     private static func open(
         _ key: SessionKey, _ parameters: OpenSession, _ context: RequestContext, _ services: Services

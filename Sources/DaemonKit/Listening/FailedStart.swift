@@ -10,10 +10,11 @@ import TransferStore
 enum FailedStart {
     /// Tells clients that wait at sockets of the service manager why nobody answers. Otherwise the manager would find
     /// them still waiting and start the daemon again at once.
-    static func tell(_ environment: [String: String], isSystem: Bool, cause: String) {
+    static func tell(_ environment: [String: String], _ refusal: TransferError) {
         guard let sockets = try? ListenSockets(environment: environment).sockets else { return }
-        let error = RPCError(refusal(isSystem: isSystem, cause: cause))
-        for socket in sockets { ListenerFarewell.refuse(waitingAt: socket.descriptor, with: error) }
+        for socket in sockets {
+            ListenerFarewell.refuse(waitingAt: socket.descriptor, with: RPCError(refusal))
+        }
     }
 
     /// One line, because clients show messages as one. In system mode, only the administrator may see the

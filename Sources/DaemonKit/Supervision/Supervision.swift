@@ -29,9 +29,11 @@ package struct Supervision: Sendable {
     let sessionController: SessionController
     private let endings: UploadEndings
     private let alarms: Alarms
-    private let dispatcher: Dispatcher
+    let dispatcher: Dispatcher
     private let network: NetworkFollower
     package let keepers: Keepers
+    private let machine: MachineState
+    private let engine: any ExchangePerforming
     private let logger: Logger
     private let work = Guarded<[Task<Void, Never>]>([])
 
@@ -47,6 +49,7 @@ package struct Supervision: Sendable {
     ) {
         self.store = store
         self.slots = slots
+        self.engine = engine
         self.logger = logger
         let (signal, gates) = (slots.signal, slots.gates)
         let runs = slots.makeTable()
@@ -56,7 +59,9 @@ package struct Supervision: Sendable {
             access: access, storeID: store.identifier, stateFolder: store.isInMemory ? nil : store.folderPath,
             helpers: helpers, pool: pool, time: time)
         let policies = TaskPolicies(configuration: configuration)
-        let transitions = Self.transitions(store.identifier, policies, time, logger)
+        let machine = MachineState(configuration: configuration)
+        self.machine = machine
+        let transitions = Self.transitions(store.identifier, policies, machine, time, logger)
         let patience = StorePatience(store: store) { signal.isStopped }
         let stops = RunStops(runs: runs, patience: patience, transitions: transitions, signal: signal)
         let moves = PartMoves(patience: patience, files: files, engine: engine, runs: runs, logger: logger) {
@@ -70,11 +75,11 @@ package struct Supervision: Sendable {
         let followUp = FollowUp(leftParts: leftParts, launches: launches, cookies: cookies, logger: logger)
         (self.transitions, self.patience, self.leftParts) = (transitions, patience, leftParts)
 
-        rates = RateLimits(engine: engine, configuration: configuration)
+        let windows = SessionSchedules()
+        rates = RateLimits(engine: engine, windows: windows, time: time, configuration: configuration)
         waiting = WaitingTasks(store: store, transitions: transitions, signal: signal)
         let disks = DiskWaits(
             store: store, conditions: conditions, waiting: waiting, minimumFreeSpace: minimumFreeSpace, logger: logger)
-        let windows = SessionSchedules()
         schedules = ScheduleKeeper(
             store: store, runs: runs, transitions: transitions, windows: windows, signal: signal)
 
@@ -86,13 +91,14 @@ package struct Supervision: Sendable {
             logger: logger, asked: { launches?.look(at: $0) }
         ) { run in if runs.freeSlot(of: run) { signal.slotsFreed() } }
         let runner = AttemptRunner(
-            tools: tools, runs: runs, policies: policies, disks: disks, rates: rates,
+            tools: tools, runs: runs, policies: policies, machine: machine, disks: disks, rates: rates,
             sampler: RateSampler(runs: runs, gates: gates, time: time, signal: signal), cookies: cookies,
             credentials: credentials, hsts: hsts, trust: trust, followUp: followUp)
         dispatcher = Dispatcher(
             store: store, runs: runs, slots: slots, transitions: transitions, time: time,
             settings: { configuration().settings }, logger: logger,
-            closedUntil: windows.closedUntil, asked: { launches?.look(at: $0.session) }, begin: runner.begin)
+            closedUntil: windows.closedUntil, machine: machine, asked: { launches?.look(at: $0.session) },
+            begin: runner.begin)
 
         let tasks = TaskController(
             store: store, files: files, runs: runs, stops: stops, transitions: transitions, leftParts: leftParts,
@@ -137,21 +143,21 @@ package struct Supervision: Sendable {
         ) { signal.timesChanged() }
         alarms = Alarms(
             store: store, clock: clock, deadlines: deadlines, waiting: waiting,
-            schedules: schedules, endings: endings, disks: disks, leftParts: leftParts, house: house,
+            schedules: schedules, rates: rates, endings: endings, disks: disks, leftParts: leftParts, house: house,
             dispatcher: dispatcher,
             diskPollInterval: { configuration().global.diskPollInterval }, time: time, signal: signal,
             logger: logger)
         network = NetworkFollower(
             store: store, network: conditions.network, runs: runs, gates: gates, policies: policies,
-            waiting: waiting, time: time, signal: signal, logger: logger)
+            machine: machine, waiting: waiting, time: time, signal: signal, logger: logger)
     }
 
     private static func transitions(
-        _ storeID: String, _ policies: TaskPolicies, _ time: any TimeSource, _ logger: Logger
+        _ storeID: String, _ policies: TaskPolicies, _ machine: MachineState, _ time: any TimeSource, _ logger: Logger
     ) -> TaskTransitions {
         TaskTransitions(
             time: time, storeID: storeID, resourceTimeout: policies.resourceTimeout,
-            queueLimit: { policies.configuration().global.maximumQueuedTasksPerUser },
+            queueLimit: { policies.configuration().global.maximumQueuedTasksPerUser }, machine: machine,
             unreadable: { task, cause in
                 logger.error(
                     "a task was set aside: what is stored of it cannot be read",
@@ -210,6 +216,7 @@ package struct Supervision: Sendable {
             work = [
                 Task { [alarms] in await alarms.run() },
                 Task { [dispatcher] in await dispatcher.run() },
+                Task { [network] in await network.followConditions() },
             ]
         }
     }
@@ -219,10 +226,14 @@ package struct Supervision: Sendable {
         slots.signal.stop()
         work.withLock { $0 }.forEach { $0.cancel() }
         endings.stop()
+        await stopRuns(.stopping, atMost: .milliseconds(1500))
+    }
+
+    /// - Parameter limit: one for all of them, because a disk that does not answer may delay many.
+    private func stopRuns(_ cause: Displacement, atMost limit: Duration) async {
         let active = runs.all
-        for run in active { run.requestAbort(.transition(.preempted(.stopping))) }
-        // One deadline for all of them, because a disk that does not answer may delay many.
-        let deadline = ContinuousClock.now + .milliseconds(1500)
+        for run in active { run.requestAbort(.transition(.preempted(cause))) }
+        let deadline = ContinuousClock.now + limit
         for run in active { await run.waitForEnd(atMost: max(.zero, deadline - .now)) }
     }
 
@@ -239,6 +250,39 @@ package struct Supervision: Sendable {
     package func settingsChanged() {
         rates.applyGlobal()
         slots.signal.changed()
+        slots.signal.conditionsChanged()
+        slots.tellWhetherTransfersRun(anew: true)
+    }
+
+    // MARK: The machine
+
+    package var conditions: MachineConditions { machine.conditions }
+
+    /// Applies what the services of the machine say, also to running transfers; at any time, on any thread.
+    package func apply(_ conditions: MachineConditions) {
+        if machine.set(conditions) { slots.signal.conditionsChanged() }
+    }
+
+    /// Returns when every running task has stopped at its checkpoint and is stored as queued; it waits `longestFarewell`
+    /// for that. No task begins before `wake()`, which must follow in any case.
+    package func prepareForSleep() async {
+        machine.fallAsleep()
+        // What the present round claims has its runs when the round is over.
+        await slots.rounds.enter()
+        slots.rounds.leave()
+        await stopRuns(.sleep, atMost: Self.longestFarewell)
+    }
+
+    /// logind waits 5 s unless it is configured otherwise (`InhibitDelayMaxSec=`, logind.conf(5)).
+    private static let longestFarewell: Duration = .seconds(4)
+
+    /// The machine is awake: no back-off holds a task any more, and connections are made anew.
+    package func wake() {
+        machine.wake()
+        engine.renewConnections()
+        for run in runs.all { run.requestAbort(.transition(.preempted(.sleep))) }
+        slots.gates.forgetSilence()
+        slots.signal.conditionsChanged()
     }
 }
 

@@ -14,6 +14,8 @@ package final class SupervisionSignal: Sendable {
         static let queue = News(rawValue: 2)
         /// Something waits for another time.
         static let times = News(rawValue: 4)
+        /// The machine's network or power, or what a task may use of them.
+        static let conditions = News(rawValue: 8)
     }
 
     private struct State {
@@ -33,6 +35,9 @@ package final class SupervisionSignal: Sendable {
     func slotsFreed() { send(.slots) }
     /// Something waits for another time than before.
     func timesChanged() { send(.times) }
+
+    /// The machine's network or power may forbid other tasks than before.
+    func conditionsChanged() { send([.queue, .conditions]) }
 
     private func send(_ news: News) {
         let listeners = state.withLock { $0.isStopped ? [] : $0.listeners }

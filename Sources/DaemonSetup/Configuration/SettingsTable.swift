@@ -76,7 +76,7 @@ package enum SettingsTable {
         Setting(
             "maximumConnections", .integer(8...15000), .integer(\.maximumConnections), example: "4096",
             effect: .restart,
-            "Client connections at the same time; further ones are closed at once."),
+            "Client connections at the same time; further ones are refused."),
         Setting(
             "maximumConnectionsPerUser", .integer(1...15000), .integer(\.maximumConnectionsPerUser), example: "64",
             effect: .restart,
@@ -147,6 +147,12 @@ package enum SettingsTable {
             "diskPollInterval", .duration(0.1...3600), .duration(\.global.diskPollInterval), example: "30s",
             runtime: .diskPollInterval,
             "How often free space and mounts are checked while tasks wait for a disk."),
+        Setting(
+            "lowDataMode", .boolean, .boolean(\.global.lowDataMode), example: "true", runtime: .lowDataMode,
+            "True: tasks whose allowsConstrainedNetworkAccess is false wait until it is false again."),
+        Setting(
+            "keepsAwake", .boolean, .boolean(\.global.keepsAwake), example: "true", runtime: .keepsAwake,
+            "True: the machine does not fall asleep by itself while transfers run, if the system permits that."),
     ]
 }
 

@@ -4,6 +4,8 @@ import TransferModel
 package struct NetworkOptions: Sendable, Hashable {
     /// nil = the environment's proxies; "" = none; otherwise a URL with scheme http, https, socks5 or socks5h.
     package var proxy: String?
+    /// As in `InterfaceChoice`; nil = any device.
+    package var interface: String?
     package var username: String?
     package var password: String?
     package var bearer: String?

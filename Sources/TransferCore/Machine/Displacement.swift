@@ -12,6 +12,10 @@ package enum Displacement: Sendable, Hashable {
     case sessionPaused
     /// The daemon stops.
     case stopping
+    /// The machine falls asleep.
+    case sleep
+    /// What its network or power forbade is allowed again.
+    case allowedAgain
     /// The daemon ended without stopping its tasks.
     case crash
     /// A client's request stopped it, but then did not change its state.
@@ -26,7 +30,7 @@ package enum Displacement: Sendable, Hashable {
         switch self {
         case .limitLowered(let limit), .priority(_, let limit), .turn(let limit): limit.reason
         case .sessionPaused: .sessionPaused
-        case .stopping, .crash, .interruption, .challenge, .redirect: nil
+        case .stopping, .sleep, .allowedAgain, .crash, .interruption, .challenge, .redirect: nil
         }
     }
 
@@ -37,6 +41,8 @@ package enum Displacement: Sendable, Hashable {
         case .turn: "It is another user's turn; it continues when a slot is free."
         case .sessionPaused: "Its session was paused; it continues when the session is resumed."
         case .stopping: "The daemon stopped; it continues when the daemon runs again."
+        case .sleep: "The machine falls asleep; it continues when the machine is awake."
+        case .allowedAgain: "What the machine's network or power forbade is allowed again; it continues now."
         case .crash: "The daemon ended while the task ran; it continues now."
         case .challenge: "The server or proxy asked for credentials; those that were found for it are tried now."
         case .redirect: "The helper leads to another URL; the request is made there."

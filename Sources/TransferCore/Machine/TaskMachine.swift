@@ -228,7 +228,8 @@ extension TaskMachine {
         var error = TransferError(.deadlineExceeded, sentence)
         // The cause of the wait says why the time was not enough.
         if let cause = status.error {
-            error.message += " The last attempt failed: \(cause.message)"
+            let isWait = status.reason?.isOfMachine == true
+            error.message += (isWait ? " " : " The last attempt failed: ") + cause.message
             error.details["cause"] = .string(cause.code.rawValue)
         }
         return fail(error, now)

@@ -13,6 +13,8 @@ package struct EffectivePolicy: Sendable {
     /// The task's own limit; the limits of session and daemon also apply.
     package var rateLimit: ByteRate
     package var sessionHeaders: [HeaderField]
+    /// For downloads that name no folder.
+    package var directories: [DirectoryRule]
     package var connections: ConnectionPolicy
     /// Every final HTTP answer completes the task.
     package var acceptsAnyStatus: Bool
@@ -53,6 +55,7 @@ package struct EffectivePolicy: Sendable {
         preserveTime = false
         rateLimit = .unlimited
         sessionHeaders = session.httpAdditionalHeaders ?? []
+        directories = session.directories ?? []
         acceptsAnyStatus = session.acceptsAnyStatus ?? false
         resumesUnproven = session.resumesUnproven ?? false
         cookies = CookiePolicy(session, kind)
@@ -81,6 +84,7 @@ package struct EffectivePolicy: Sendable {
     private static func network(_ session: SessionConfiguration, _ kind: SessionKind) -> NetworkOptions {
         var network = NetworkOptions()
         network.proxy = session.proxy.map(proxy)
+        network.interface = session.interface
         network.caFile = session.caFile
         network.clientCertificate = session.clientCertificate
         network.tlsMinimumVersion = session.tlsMinimumVersion
@@ -124,6 +128,7 @@ package struct EffectivePolicy: Sendable {
 
     private mutating func applyNetwork(_ spec: Boxed<TaskSpec>) {
         if let named = spec.wrappedValue.proxy { network.proxy = Self.proxy(named) }
+        if let named = spec.wrappedValue.interface { network.interface = named }
         if let username = spec.wrappedValue.username { network.username = username }
         if let password = spec.wrappedValue.password { network.password = password }
         if let bearer = spec.wrappedValue.bearer { network.bearer = bearer }

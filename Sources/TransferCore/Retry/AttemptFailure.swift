@@ -38,7 +38,8 @@ package struct AttemptFailure: Error, Sendable, Hashable {
 
     /// The error itself says whether to try again.
     init(_ error: TransferError, retryAfter: Seconds? = nil) {
-        self.init(error: error, disposition: error.retryable ? .transient(after: retryAfter) : .permanent)
+        let again = error.isOfInterface ? Disposition.network : .transient(after: retryAfter)
+        self.init(error: error, disposition: error.retryable ? again : .permanent)
     }
 
     static func transient(_ error: TransferError) -> AttemptFailure {

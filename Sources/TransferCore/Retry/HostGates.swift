@@ -172,6 +172,13 @@ package struct HostGates: Sendable {
         return true
     }
 
+    /// Every host that did not answer may be tried again by all its tasks. Pauses that hosts asked for stay.
+    package mutating func forgetSilence(at now: ClockReading) {
+        for scope in Array(gates.keys) where scope.owner == nil {
+            changeBreaker(scope.host, at: now, ifKnown: true) { $0.answered() }
+        }
+    }
+
     /// Hosts that were held and may be tried again since the last call.
     package mutating func takeReleased(at now: ClockReading) -> [String] {
         while let (time, scope) = times.first, time <= now.boot {

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Decides whether a session's time windows are open, and when they next open.
+/// Decides whether a session's time windows are open, when they next open, and which rates they allow.
 package struct ScheduleWindows: Sendable, Hashable {
     /// Seconds that local time is ahead of UTC at a point in time; the caller knows about daylight saving.
     package typealias UTCOffset = (Timestamp) -> Int
@@ -12,32 +12,55 @@ package struct ScheduleWindows: Sendable, Hashable {
     /// lookup costs the same regardless of the number of windows.
     private let openMinutes: [Bool]?
 
+    /// A window with a rate limit. Times are minutes of the week.
+    private struct Limited: Sendable, Hashable {
+        var beginnings: [Int]
+        var length: Int
+        var download: ByteRate?
+        var upload: ByteRate?
+
+        func isOpen(_ minute: Int) -> Bool {
+            beginnings.contains { (minute - $0 + minutesOfWeek) % minutesOfWeek < length }
+        }
+    }
+
+    private let limited: [Limited]
+
     /// - Throws: `request.bad_field` if a time is not HH:MM or a day not 0…6.
     package init(_ windows: [ScheduleWindow]) throws(TransferError) {
         // How many more windows are open from each minute on.
         var changes = [Int](repeating: 0, count: Self.minutesOfWeek + 1)
+        var limited: [Limited] = []
         for window in windows {
             let days = Set(window.days ?? Array(0...6))
-            guard let from = Self.minute(window.from), let to = Self.minute(window.to),
+            guard let begin = Self.minute(window.begin), let end = Self.minute(window.end),
                 !days.isEmpty, days.allSatisfy((0...6).contains)
             else {
                 throw TransferError.bad(
-                    "schedule", "write from and to as HH:MM, and days as numbers from 0 (Sunday) to 6.")
+                    "schedule", "write begin and end as HH:MM, and days as numbers from 0 (Sunday) to 6.")
+            }
+            if window.limitsRates {
+                limited.append(
+                    Limited(
+                        beginnings: days.map { $0 * Self.minutesOfDay + begin },
+                        length: begin < end ? end - begin : Self.minutesOfDay - begin + end,
+                        download: window.downloadRateLimit, upload: window.uploadRateLimit))
             }
             for day in days {
                 let start = day * Self.minutesOfDay
-                changes[start + from] += 1
-                if from < to {
-                    changes[start + to] -= 1
+                changes[start + begin] += 1
+                if begin < end {
+                    changes[start + end] -= 1
                 } else {
                     // Past midnight, into the next day.
                     let next = (day + 1) % 7 * Self.minutesOfDay
                     changes[start + Self.minutesOfDay] -= 1
                     changes[next] += 1
-                    changes[next + to] -= 1
+                    changes[next + end] -= 1
                 }
             }
         }
+        self.limited = limited
         guard !windows.isEmpty else {
             openMinutes = nil
             return
@@ -73,11 +96,21 @@ package struct ScheduleWindows: Sendable, Hashable {
     }
 
     private func isOpen(localMinute: Int64) -> Bool {
-        guard let openMinutes else { return true }
-        let week = Int64(Self.minutesOfWeek)
+        openMinutes?[Self.minuteOfWeek(localMinute)] ?? true
+    }
+
+    /// The lowest limits of the windows that are open.
+    package func rates(at time: Timestamp, utcOffset: UTCOffset) -> (download: ByteRate, upload: ByteRate) {
+        let minute = limited.isEmpty ? 0 : Self.minuteOfWeek(Self.localMinute(time, utcOffset(time)))
+        let open = limited.filter { $0.isOpen(minute) }
+        return (.lowest(of: open.map(\.download)), .lowest(of: open.map(\.upload)))
+    }
+
+    private static func minuteOfWeek(_ localMinute: Int64) -> Int {
+        let week = Int64(minutesOfWeek)
         // 1970-01-01 was a Thursday.
-        let minute = (localMinute + 4 * Int64(Self.minutesOfDay)) % week
-        return openMinutes[Int(minute < 0 ? minute + week : minute)]
+        let minute = (localMinute + 4 * Int64(minutesOfDay)) % week
+        return Int(minute < 0 ? minute + week : minute)
     }
 
     private static func localMinute(_ time: Timestamp, _ offset: Int) -> Int64 {

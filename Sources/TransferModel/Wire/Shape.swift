@@ -16,7 +16,7 @@ extension WireObject {
     public static var wireName: String { shape.name }
     /// Every member with its documentation, in order.
     public static var fields: [(name: String, field: Field)] {
-        shape.rows.filter(\.isBuilt).map { ($0.name, $0.field) }
+        shape.rows.map { ($0.name, $0.field) }
     }
     /// What the reference says about a member.
     package static func text(_ member: String) -> String { shape[member]?.field.text ?? "" }
@@ -50,6 +50,8 @@ public struct Shape<Root: Sendable>: Sendable {
     package let secrecy: [Secrecy]
     /// Places of the members that must be present.
     private let required: PlaceSet
+    /// Places by the names that members had before.
+    private let former: [String: Int]
 
     /// - Parameters:
     ///   - name: of the object in the reference.
@@ -66,6 +68,8 @@ public struct Shape<Root: Sendable>: Sendable {
         var required = PlaceSet()
         for (place, row) in self.rows.enumerated() where row.isDemanded { required.insert(place) }
         self.required = required
+        former = Dictionary(
+            self.rows.enumerated().compactMap { place, row in row.was.map { ($0, place) } }, uniquingKeysWith: { $1 })
     }
 
     package var names: [String] { rows.map(\.name) }
@@ -103,8 +107,10 @@ public struct Shape<Root: Sendable>: Sendable {
 
     private func place(at index: Int, of tape: JSONTape) -> Int? {
         let name = tape.entries[index]
-        if name.count == 0 { return table.place(of: tape.slice(name)) }
-        return JSONEscape.unescaped(tape.slice(name)).flatMap { table.place(of: $0[...]) }
+        let plain = name.count == 0 ? tape.slice(name) : JSONEscape.unescaped(tape.slice(name))?[...]
+        guard let plain else { return nil }
+        if let place = table.place(of: plain) { return place }
+        return former.isEmpty ? nil : former[String(decoding: plain, as: UTF8.self)]
     }
 
     private func unknown(_ name: Int, of node: JSONNode) -> TransferError {
@@ -112,7 +118,7 @@ public struct Shape<Root: Sendable>: Sendable {
         guard node.places.count(where: { JSONNode(tape: node.tape, index: $0).legible == member }) == 1 else {
             return node.refusal(JSONValue.givenTwice, member: member)
         }
-        let known = rows.filter(\.isBuilt).map(\.name).sorted()
+        let known = rows.map(\.name).sorted()
         return node.refusal(
             known.isEmpty
                 ? "no such field; there are none here."
@@ -149,11 +155,11 @@ private func writeMembers(
 /// One member of an object; a class, because a copied value would cost a reference count for each of its parts.
 public final class Row<Root>: Sendable {
     public let name: String
+    /// Its name before; it is still read, never written, and not in the reference.
+    public let was: String?
     public let field: Field
     /// nil if it is a member of a member.
     public let path: (AnyKeyPath & Sendable)?
-    /// If not, it is refused as unsupported, and not in the reference.
-    public let isBuilt: Bool
     public let secrecy: Secrecy
     /// The tasks that the member is for; nil for all.
     package let tasks: TaskUse?
@@ -176,15 +182,16 @@ public final class Row<Root>: Sendable {
 
     @usableFromInline
     init(
-        _ name: String, _ field: Field, _ path: (AnyKeyPath & Sendable)?, isBuilt: Bool, _ secrecy: Secrecy,
+        _ name: String, was: String?, _ field: Field, _ path: (AnyKeyPath & Sendable)?,
+        _ secrecy: Secrecy,
         _ tasks: TaskUse?, _ option: String?, isDemanded: Bool, read: @escaping Read, write: @escaping Write,
         isSet: @escaping @Sendable (Root) -> Bool, copy: @escaping @Sendable (Root, inout Root) -> Void,
         clear: @escaping @Sendable (inout Root) -> Void
     ) {
         self.name = name
+        self.was = was
         self.field = field
         self.path = path
-        self.isBuilt = isBuilt
         self.secrecy = secrecy
         self.tasks = tasks
         self.option = option
@@ -215,14 +222,15 @@ public struct Rows<Root> {
     @inlinable
     public mutating func callAsFunction<Value: WireValue>(
         _ name: String, _ path: WritableKeyPath<Root, Value?> & Sendable, _ text: String = "",
-        as type: WireType = Value.wireType, isRequired: Bool = false, isBuilt: Bool = true, secrecy: Secrecy = .none,
-        of tasks: TaskUse? = nil, option: String? = nil
+        as type: WireType = Value.wireType, isRequired: Bool = false, secrecy: Secrecy = .none,
+        of tasks: TaskUse? = nil, option: String? = nil, was: String? = nil
     ) {
         let place = Place(path)
         let quoted = Self.quoted(name)
         add(
             Row(
-                name, Field(type, isRequired: isRequired, text), path, isBuilt: isBuilt, secrecy, tasks, option,
+                name, was: was, Field(type, isRequired: isRequired, text), path, secrecy, tasks,
+                option,
                 isDemanded: false,
                 read: { (node, root) throws(TransferError) in place.set(try Value(json: node), in: &root) },
                 write: { root, writer in
@@ -244,13 +252,14 @@ public struct Rows<Root> {
     @inlinable
     public mutating func callAsFunction<Value: WireValue>(
         _ name: String, _ path: WritableKeyPath<Root, Value> & Sendable, _ text: String = "",
-        as type: WireType = Value.wireType, isRequired: Bool = true, omitted: (@Sendable (Value) -> Bool)? = nil
+        as type: WireType = Value.wireType, isRequired: Bool = true, omitted: (@Sendable (Value) -> Bool)? = nil,
+        was: String? = nil
     ) {
         let place = Place(path)
         let quoted = Self.quoted(name)
         add(
             Row(
-                name, Field(type, isRequired: isRequired, text), path, isBuilt: true, .none, nil, nil,
+                name, was: was, Field(type, isRequired: isRequired, text), path, .none, nil, nil,
                 isDemanded: isRequired,
                 read: { (node, root) throws(TransferError) in place.set(try Value(json: node), in: &root) },
                 write: { root, writer in
@@ -279,7 +288,7 @@ public struct Rows<Root> {
         for row in shape.rows where !others.contains(row.name) {
             add(
                 Row(
-                    row.name, row.field, nil, isBuilt: row.isBuilt, row.secrecy, row.tasks, row.option,
+                    row.name, was: row.was, row.field, nil, row.secrecy, row.tasks, row.option,
                     isDemanded: row.isDemanded,
                     read: { (node, root) throws(TransferError) in try row.read(node, &root[keyPath: part]) },
                     write: { root, writer in

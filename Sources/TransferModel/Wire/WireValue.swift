@@ -17,7 +17,8 @@ public indirect enum WireType: Sendable {
     /// Bytes per second, 0 = unlimited.
     case byteRate
     case taskID, sequence, userID
-    case choice([String])
+    /// Words, and the name of their type if it has one.
+    case choice([String], of: String? = nil)
     case list(WireType)
     case map(WireType)
     case object(any WireObject.Type)
@@ -119,7 +120,7 @@ extension WireValue where Self: RawRepresentable, RawValue: WireValue {
 public protocol Word: RawRepresentable, WireValue, CaseIterable where RawValue == String {}
 
 extension Word {
-    public static var wireType: WireType { .choice(allCases.map(\.rawValue)) }
+    public static var wireType: WireType { .choice(allCases.map(\.rawValue), of: "\(Self.self)") }
 
     public init(json node: JSONNode) throws(TransferError) {
         guard let word = Self(rawValue: try node.string()) else {

@@ -130,7 +130,8 @@ enum Mapping {
         case .badURL: .unsupportedURL
         case .networkDNS: .cannotFindHost
         case .networkConnect: .cannotConnectToHost
-        case .networkLost, .validatorChanged, .shuttingDown, .taskNotFound, .sessionNotFound, .sessionInUse:
+        case .networkLost, .validatorChanged, .shuttingDown, .stateNewer, .taskNotFound, .sessionNotFound,
+            .sessionInUse:
             .networkConnectionLost
         case .networkTimeout, .deadlineExceeded: .timedOut
         case .tlsUntrusted:
@@ -147,6 +148,7 @@ enum Mapping {
         case .authRequired, .authFailed: .userAuthenticationRequired
         case .cancelled, .sessionInvalidated: .cancelled
         case .plaintextRefused: .appTransportSecurityRequiresSecureConnection
+        case .conditionsRefused: .dataNotAllowed
         case .cacheMiss: .resourceUnavailable
         case .tooLarge: .dataLengthExceedsMaximum
         case .sourceUnreadable: .fileDoesNotExist

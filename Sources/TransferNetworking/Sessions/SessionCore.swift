@@ -443,7 +443,7 @@ extension SessionCore {
 
     /// Whether the daemon has not answered, and a background session waits until it is back.
     func outlives(_ error: any Error) -> Bool {
-        !isVolatile && (error as? TransferError).map { $0.code == .shuttingDown } ?? true
+        !isVolatile && (error as? TransferError).map { [.shuttingDown, .stateNewer].contains($0.code) } ?? true
     }
 
     /// One mistake refuses all tasks of a call: the others are added again.

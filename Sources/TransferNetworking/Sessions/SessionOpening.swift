@@ -75,7 +75,11 @@ struct SessionOpening: Sendable {
             case nil: nil
             }
         configuration.proxy = proxy(given.connectionProxyDictionary)
+        configuration.allowsCellularAccess = given.allowsCellularAccess
+        configuration.allowsExpensiveNetworkAccess = given.allowsExpensiveNetworkAccess
+        configuration.allowsConstrainedNetworkAccess = given.allowsConstrainedNetworkAccess
         guard given.kind != .background else {
+            configuration.isDiscretionary = given.isDiscretionary
             configuration.httpCookieStorage = given.httpCookieStorage == nil ? CookieStorageKind.none : .task
             return configuration
         }

@@ -113,17 +113,17 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         get { self[\.networkServiceType] }
         set { self[\.networkServiceType] = newValue }
     }
-    /// Kept, without effect.
+    /// If false, tasks wait while NetworkManager says that the network is cellular.
     open var allowsCellularAccess: Bool {
         get { self[\.allowsCellularAccess] }
         set { self[\.allowsCellularAccess] = newValue }
     }
-    /// Kept, without effect.
+    /// If false, tasks wait while NetworkManager says that the network is metered.
     open var allowsExpensiveNetworkAccess: Bool {
         get { self[\.allowsExpensiveNetworkAccess] }
         set { self[\.allowsExpensiveNetworkAccess] = newValue }
     }
-    /// Kept, without effect.
+    /// If false, tasks wait while the daemon's setting `lowDataMode` is true.
     open var allowsConstrainedNetworkAccess: Bool {
         get { self[\.allowsConstrainedNetworkAccess] }
         set { self[\.allowsConstrainedNetworkAccess] = newValue }
@@ -133,7 +133,8 @@ open class URLSessionConfiguration: NSObject, NSCopying, @unchecked Sendable {
         get { self[\.waitsForConnectivity] }
         set { self[\.waitsForConnectivity] = newValue }
     }
-    /// Kept, without effect.
+    /// If true, tasks of a background session wait while the network is metered or the machine runs on battery. Other
+    /// sessions ignore it.
     open var isDiscretionary: Bool {
         get { self[\.isDiscretionary] }
         set { self[\.isDiscretionary] = newValue }

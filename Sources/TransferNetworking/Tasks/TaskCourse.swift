@@ -209,7 +209,12 @@ final class TaskCourse: @unchecked Sendable {
         case .taskResumed: resumed(at: notice.offset ?? 0, of: notice.expected ?? -1)
         case .taskProgress: progressed(notice)
         case .taskWaiting:
-            if notice.reason == .network || notice.reason == .retry {
+            let isOffline: Bool =
+                switch notice.reason {
+                case .network?, .retry?, .metered?, .power?, .portal?: true
+                case .schedule?, .disk?, .authentication?, .decision?, nil: false
+                }
+            if isOffline {
                 message(to: delegate) { $0.urlSession($1, taskIsWaitingForConnectivity: task) }
             }
         case .taskDecision:
@@ -331,6 +336,8 @@ extension TaskCourse {
             spec.timeoutIntervalForRequest = Mapping.seconds(request.timeoutInterval)
         }
         if !request.httpShouldHandleCookies { spec.cookies = [] }
+        // The session's value holds unless the request forbids more.
+        if !request.allowsCellularAccess { spec.allowsCellularAccess = false }
         if isStream { spec.stream = true }
         if core.isVolatile, spec.kind == .data { spec.requestCachePolicy = Mapping.policy(effectivePolicy) }
         if !core.isVolatile {

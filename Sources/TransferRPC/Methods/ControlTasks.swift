@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The tasks that a control method is for: exactly one of `ids`, `range`, `session` and `all`, narrowed by `states`.
+/// The tasks that a control method is for: exactly one of `ids`, `idRange`, `session` and `all`, narrowed by `states`.
 public struct ControlSelection: WireObject, Hashable {
     public var ids: [TaskID]?
     public var range: TaskRange?
@@ -23,7 +23,8 @@ public struct ControlSelection: WireObject, Hashable {
 
     public static let shape = Shape("ControlSelection", Self()) { row in
         row("ids", \.ids, "These tasks, up to \(Bounds.ids).")
-        row("range", \.range, "All tasks with ids in this range, volatile ones of this connection too.")
+        row(
+            "idRange", \.range, "All tasks with ids in this range, volatile ones of this connection too.", was: "range")
         row("session", \.session, "All tasks of this session.")
         row("all", \.all, "True: all tasks, volatile ones of this connection too.")
         row("states", \.states, "Restricts the selected tasks to these states.")

@@ -95,6 +95,10 @@ public struct DaemonStats: WireObject, Hashable {
     public var head: SequenceNumber
     public var uptime: Seconds
     public var damage: String?
+    public var isMetered: Bool?
+    public var isCellular: Bool?
+    public var isBehindPortal: Bool?
+    public var isOnBattery: Bool?
 
     public init(
         tasks: [String: Int], activeTransfers: Int, downloadRate: ByteRate, uploadRate: ByteRate,
@@ -133,6 +137,12 @@ public struct DaemonStats: WireObject, Hashable {
         row("head", \.head, "Sequence number of the newest stored event; 0 = none yet.")
         row("uptime", \.uptime, "Since the daemon started.")
         row("damage", \.damage, "The state database is damaged: where, and what to do.")
+        row("isMetered", \.isMetered, "NetworkManager says that the network is, or may be, metered; absent: unknown.")
+        row("isCellular", \.isCellular, "NetworkManager says that the network is cellular; absent: unknown.")
+        row(
+            "isBehindPortal", \.isBehindPortal,
+            "NetworkManager says that the network shows a login page; absent: unknown.")
+        row("isOnBattery", \.isOnBattery, "UPower says that the machine runs on battery; absent: unknown.")
     }
 }
 

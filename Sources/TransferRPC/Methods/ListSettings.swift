@@ -73,7 +73,8 @@ public struct ListedSetting: WireObject, Hashable {
         row("unit", \.unit, "Unit of `value`: `bytes`, `bytes per second` or `seconds`.")
         row("origin", \.origin, SettingStatementView.text("origin"))
         row("place", \.place, SettingStatementView.text("place"))
-        row("default", \.default, "The default, as a configuration file writes it, or in words.")
+        row(
+            "defaultText", \.default, "The default, as a configuration file writes it, or in words.", was: "default")
         row(
             "effect", \.effect,
             "How a change takes effect: by `settings.set`, a reload of the files, or a restart. A reload also changes what "

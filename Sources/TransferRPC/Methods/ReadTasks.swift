@@ -77,7 +77,7 @@ public struct ListTasks: WireObject, Hashable {
         row("states", \.states, "Only tasks in these states.")
         row("kinds", \.kinds, "Only tasks of these kinds.")
         row("ids", \.ids, "Only these tasks, up to \(largestSelection); missing ones are left out.")
-        row("range", \.range, "Only tasks with ids in this range.")
+        row("idRange", \.range, "Only tasks with ids in this range.", was: "range")
         row("tags", \.tags, "Only tasks that have all of these tags, up to \(Bounds.tags).")
         row(
             "clientTokens", \.clientTokens,
@@ -114,7 +114,7 @@ public struct ListedTasks: WireObject, Hashable {
         row("tasks", \.tasks, "One page.")
         row(
             "total", \.total,
-            "Number of tasks on all pages. Absent with `ids`, `range`, `clientTokens`, `tags`, `match` or `kinds`.")
+            "Number of tasks on all pages. Absent with `ids`, `idRange`, `clientTokens`, `tags`, `match` or `kinds`.")
         row("nextCursor", \.nextCursor, "Absent on the last page.")
     }
 }

@@ -57,6 +57,7 @@ extension SettingName {
         case .minimumFreeSpace: .byteCount
         case .historyRetention, .eventRetention, .progressInterval, .diskPollInterval: .seconds
         case .credentialHelper: .string
+        case .lowDataMode, .keepsAwake: .boolean
         }
     }
 
@@ -83,6 +84,8 @@ extension SettingName {
         case .diskPollInterval: "Seconds between two checks of a disk that tasks wait for; 2."
         case .credentialHelper:
             "Program, with arguments between spaces, that speaks git's credential protocol; none. The system daemon refuses it."
+        case .lowDataMode: "True: tasks without `allowsConstrainedNetworkAccess` wait (`metered`); false."
+        case .keepsAwake: "True: the machine is kept from falling asleep by itself while transfers run; false."
         }
     }
 }

@@ -13,6 +13,7 @@ public struct UpdateTask: WireObject, Hashable {
     public var bearer: String?
     public var netrc: String?
     public var proxy: String?
+    public var interface: String?
     public var caFile: String?
     public var checksum: Checksum?
     public var destination: Destination?
@@ -21,6 +22,10 @@ public struct UpdateTask: WireObject, Hashable {
     public var earliestBeginAt: Timestamp?
     public var deadlineAt: Timestamp?
     public var position: QueuePosition?
+    public var allowsExpensiveNetworkAccess: Bool?
+    public var allowsCellularAccess: Bool?
+    public var allowsConstrainedNetworkAccess: Bool?
+    public var isDiscretionary: Bool?
 
     public init(id: TaskID) { self.id = id }
 
@@ -47,6 +52,7 @@ public struct UpdateTask: WireObject, Hashable {
             "netrc", \.netrc,
             "Path of a netrc file; it is used for the scheme, host and port of the task's own URL only.")
         row("proxy", \.proxy, TaskSpec.text("proxy"))
+        row("interface", \.interface, TaskSpec.text("interface"))
         row("caFile", \.caFile, TaskSpec.text("caFile"))
         row("checksum", \.checksum, TaskSpec.text("checksum"))
         row(
@@ -65,6 +71,14 @@ public struct UpdateTask: WireObject, Hashable {
             "Position among tasks of one session and priority; smaller numbers first. `first` puts it before all "
                 + "others and `last` after all others, including later ones. If several tasks have the same, the "
                 + "last one that was set is outermost.")
+        row(
+            "allowsExpensiveNetworkAccess", \.allowsExpensiveNetworkAccess,
+            TaskSpec.text("allowsExpensiveNetworkAccess"))
+        row("allowsCellularAccess", \.allowsCellularAccess, TaskSpec.text("allowsCellularAccess"))
+        row(
+            "allowsConstrainedNetworkAccess", \.allowsConstrainedNetworkAccess,
+            TaskSpec.text("allowsConstrainedNetworkAccess"))
+        row("isDiscretionary", \.isDiscretionary, TaskSpec.text("isDiscretionary"))
     }
 }
 
@@ -97,11 +111,18 @@ public enum QueuePosition: WireValue, Hashable {
 }
 
 extension UpdateTask {
+    package var changedFields: [String] { Self.shape.present(in: self).map(\.name).filter { $0 != "id" } }
+
     /// Whether later requests differ: a running task then begins another attempt, and a waiting one is tried at once.
     package var changesRequest: Bool {
         url != nil || s3 != nil || mirrors != nil || headers != nil || changesCredentials || proxy != nil
-            || caFile != nil
+            || interface != nil || caFile != nil
             || checksum != nil
+    }
+
+    /// Whether the machine's network or power may forbid or allow the task from now on.
+    package var changesConditions: Bool {
+        changedFields.contains(where: SessionConfiguration.conditions.contains)
     }
 
     package var changesCredentials: Bool { username != nil || password != nil || bearer != nil || netrc != nil }

@@ -139,6 +139,7 @@ extension ProtocolReference {
     private static let session: [[String]] = [
         ["`exceptionDomains`", "\(Bounds.exceptionDomains) domains"],
         ["`schedule`", "\(Bounds.scheduleWindows) windows"],
+        ["`directories`; `types` and `names` of each", "\(Bounds.directories); patterns of \(Bounds.name) bytes"],
         ["`launchInterval`", "\(Bounds.words(Bounds.launchInterval)) s"],
         ["`launch.argv`", "\(Bounds.arguments), with \(size(Bounds.argumentBytes)) in total"],
         ["`launch.unit`", "\(Bounds.name) bytes"],

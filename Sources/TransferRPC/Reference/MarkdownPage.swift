@@ -46,7 +46,7 @@ struct MarkdownPage {
         case .taskID: "task id"
         case .sequence: "sequence number"
         case .userID: "user id"
-        case .choice(let names): names.map { "`\($0)`" }.joined(separator: ", ")
+        case .choice(let names, _): names.map { "`\($0)`" }.joined(separator: ", ")
         case .list(let element): "list of \(name(of: element))"
         case .map(let element): "object of \(name(of: element))"
         case .object(let object): link(object)

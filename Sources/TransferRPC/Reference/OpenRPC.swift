@@ -18,10 +18,13 @@ extension ProtocolReference {
     }
 
     private static func describe(_ method: any RPCMethod) -> JSONValue {
-        let parameters = method.parameters.fields.map { name, field -> JSONValue in
+        // Generators make a list of arguments of them, in which those that may be absent come last.
+        let fields = method.parameters.fields
+        let ordered = fields.filter(\.field.isRequired) + fields.filter { !$0.field.isRequired }
+        let parameters = ordered.map { name, field -> JSONValue in
             [
                 "name": .string(name), "required": .bool(field.isRequired), "description": .string(field.text),
-                "schema": schema(of: field.type),
+                "schema": schema(of: field.type, title(method.name, name)),
             ]
         }
         let errors = (method.errors + RPCCatalog.commonErrors).reduce(into: [ErrorCode]()) { codes, code in
@@ -45,36 +48,46 @@ extension ProtocolReference {
     private static func schema(of object: ReferenceObject) -> JSONValue {
         let members = object.allMembers
         let properties = members.map { member -> (String, JSONValue) in
-            guard case .object(var schema) = schema(of: member.field.type) else { return (member.name, [:]) }
+            let type = schema(of: member.field.type, title(object.name, member.name))
+            guard case .object(var schema) = type else { return (member.name, [:]) }
             if schema["$ref"] == nil { schema["description"] = .string(member.field.text) }
             return (member.name, .object(schema))
         }
         let required = members.filter(\.field.isRequired).map { JSONValue.string($0.name) }
-        return [
+        var described: [String: JSONValue] = [
             "type": "object", "properties": .object(Dictionary(properties) { _, last in last }),
-            "required": .array(required),
         ]
+        if !required.isEmpty { described["required"] = .array(required) }
+        if object.isRead { described["additionalProperties"] = false }
+        return .object(described)
+    }
+
+    /// A name for the words of a member, if their type has none: `task.list` and `order` make `TaskListOrder`.
+    private static func title(_ owner: String, _ member: String) -> String {
+        (owner.split(separator: ".") + [member[...]]).map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
     private static func reference(to object: any WireObject.Type) -> JSONValue {
         object.fields.isEmpty ? ["type": "object"] : ["$ref": .string("#/components/schemas/\(object.wireName)")]
     }
 
-    private static func schema(of type: WireType) -> JSONValue {
+    /// - Parameter title: of words whose type has no name.
+    private static func schema(of type: WireType, _ title: String) -> JSONValue {
         switch type {
         case .string: ["type": "string"]
-        case .integer, .byteCount, .taskID, .sequence, .userID: ["type": "integer"]
-        case .byteRate: ["type": "integer", "minimum": 0]
-        case .number, .seconds: ["type": "number"]
+        case .integer, .byteCount, .taskID, .sequence, .userID: ["type": "integer", "format": "int64"]
+        case .byteRate: ["type": "integer", "format": "int64", "minimum": 0]
+        case .number, .seconds: ["type": "number", "format": "double"]
         case .boolean: ["type": "boolean"]
         case .null: ["type": "null"]
         case .any: [:]
         case .time: ["type": "string", "format": "date-time"]
-        case .choice(let names): ["type": "string", "enum": .array(names.map { .string($0) })]
-        case .list(let element): ["type": "array", "items": schema(of: element)]
-        case .map(let element): ["type": "object", "additionalProperties": schema(of: element)]
+        case .choice(let names, let name):
+            ["type": "string", "title": .string(name ?? title), "enum": .array(names.map { .string($0) })]
+        case .list(let element): ["type": "array", "items": schema(of: element, title)]
+        case .map(let element): ["type": "object", "additionalProperties": schema(of: element, title)]
         case .object(let object): reference(to: object)
-        case .either(let types): ["anyOf": .array(types.map { schema(of: $0) })]
+        case .either(let types): ["anyOf": .array(types.map { schema(of: $0, title) })]
         }
     }
 }

@@ -41,7 +41,8 @@ package enum ProtocolReference {
             # Errors
 
             Generated from the sources; do not edit. Tasks, events, logs, the wire and `dlctl` share these names. An error \
-            response carries one as `error.data.code`, in addition to the JSON-RPC integer. `error.data.retryable` says \
+            response carries one as `error.data.code`, and as `error.code` the JSON-RPC integer that belongs to it and never \
+            changes. `error.data.retryable` says \
             whether the same request may succeed later, `error.message` what to do. The `error` of a task and of its \
             events has the same members. `varies` means that it depends on the error: a status of 503 may pass, one of \
             404 will not.
@@ -121,7 +122,7 @@ package enum ProtocolReference {
 
         ## Errors
 
-        `error.code` is the JSON-RPC integer, `error.message` a sentence about what to do, `error.data` is \
+        `error.code` is the JSON-RPC integer, another for each code, `error.message` a sentence about what to do, `error.data` is \
         `{"code": …, "retryable": …, "details": {…}}`; [errors.md](errors.md) lists the codes. `details.field` is the path \
         of the field at fault, such as `tasks[3].checksum.value`. In a task's error, `details.status` is the HTTP status, \
         `details.proxy` the proxy's host and port, and `details.certificate` what is wrong with the server's certificate: \

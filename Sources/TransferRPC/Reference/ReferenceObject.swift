@@ -6,10 +6,13 @@ struct ReferenceObject {
     /// The object whose members it has too, and which of those it lacks.
     var base: (name: String, without: [String])?
     var members: [(name: String, field: Field)]
+    /// Whether the daemon reads it, and refuses members that it does not know.
+    var isRead: Bool
 
-    init(_ type: any WireObject.Type) {
+    init(_ type: any WireObject.Type, isRead: Bool) {
         name = type.wireName
         members = type.fields
+        self.isRead = isRead
         guard type == TaskView.self else { return }
         let shown = Set(Self.visibleSpecFields.map(\.name))
         let lacks = TaskSpec.fields.map(\.name).filter { !shown.contains($0) }
@@ -23,9 +26,7 @@ struct ReferenceObject {
 
     /// Every object that methods and notifications use, by name.
     static let all: [ReferenceObject] = {
-        var found: [String: any WireObject.Type] = [
-            EventView.wireName: EventView.self, TaskData.wireName: TaskData.self,
-        ]
+        var found: [String: any WireObject.Type] = [:]
         func visit(_ type: WireType) {
             switch type {
             case .object(let object): visit(object)
@@ -44,10 +45,11 @@ struct ReferenceObject {
         }
         for method in Methods.all {
             for (_, field) in method.parameters.fields { visit(field.type) }
-            visit(method.result)
         }
-        visit(TaskSpec.self)
-        return found.values.map { ReferenceObject($0) }.filter { !$0.members.isEmpty }.sorted { $0.name < $1.name }
+        let read = found
+        for type in [EventView.self, TaskData.self] + Methods.all.map(\.result) { visit(type) }
+        return found.values.map { ReferenceObject($0, isRead: read[$0.wireName] != nil) }
+            .filter { !$0.members.isEmpty }.sorted { $0.name < $1.name }
     }()
 }
 

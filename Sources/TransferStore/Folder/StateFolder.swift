@@ -165,6 +165,8 @@ final class InstanceLock: Sendable {
     /// Attempts to get the lock of a daemon that died: 5 s with pauses of 20 ms.
     static let attempts = 250
 
+    /// Changes nothing in an existing file; `note` says who holds the lock, once the folder is accepted.
+    ///
     /// Waits up to 5 s if the daemon that is noted has died. A process that it was just starting (vfork(2)) has the lock
     /// too, and may end a moment later than the daemon.
     ///
@@ -197,7 +199,6 @@ final class InstanceLock: Sendable {
                     "sockets": .array(sockets.map { .string($0) }),
                 ])
         }
-        note(sockets: [])
     }
 
     /// The file contains this line from when the database is opened until it is closed.

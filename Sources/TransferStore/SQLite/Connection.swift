@@ -1,4 +1,5 @@
 import CSQLite
+import TransferModel
 
 /// One connection to a database. Only one thread uses it at a time: it may be passed from thread to thread.
 final class Connection: @unchecked Sendable {
@@ -11,11 +12,12 @@ final class Connection: @unchecked Sendable {
     /// - Parameters:
     ///   - path: `:memory:` for a database in memory, of this connection alone.
     ///   - patience: milliseconds for which it waits for other connections' locks.
+    ///   - options: more flags of sqlite3_open_v2.
     /// - Throws: `SQLiteError`.
-    init(_ path: String, isReadOnly: Bool = false, patience: Int32 = 10_000) throws {
+    init(_ path: String, isReadOnly: Bool = false, patience: Int32 = 10_000, options: Int32 = 0) throws {
         _ = Self.library
         let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
+        let code = sqlite3_open_v2(path, &handle, access | options | SQLITE_OPEN_NOMUTEX, nil)
         do {
             guard code == SQLITE_OK else {
                 throw handle.map { SQLiteError(lastOf: $0) } ?? SQLiteError(code, String(cString: sqlite3_errstr(code)))
@@ -28,6 +30,26 @@ final class Connection: @unchecked Sendable {
             close()
             throw error
         }
+    }
+
+    /// Reads a database that nobody else has open, and leaves its folder as it is: SQLite makes no log and no index of a
+    /// log (`-shm`), and closing makes no checkpoint.
+    ///
+    /// SQLite reads a log without an index in a file if the connection has the database for itself, and `unix-none`
+    /// grants that without a lock. It would make a log that is missing; `immutable` looks for none. Run by root, SQLite
+    /// gives an existing log the owner of its database.
+    /// Source: https://sqlite.org/wal.html#use_of_wal_without_shared_memory, https://sqlite.org/uri.html
+    /// - Parameter hasLog: whether there is a log, or a rollback journal.
+    /// - Throws: `SQLiteError`.
+    convenience init(untouched path: String, hasLog: Bool) throws {
+        let place = path.split(separator: "/", omittingEmptySubsequences: false).map {
+            PathSegment.encoded(String($0))
+        }.joined(separator: "/")
+        try self.init(
+            "file:\(path.hasPrefix("/") ? "//" : "")\(place)?\(hasLog ? "vfs=unix-none" : "immutable=1")",
+            isReadOnly: true, options: SQLITE_OPEN_URI)
+        try check(dld_sqlite_keep_log(handle))
+        if hasLog { try execute("PRAGMA locking_mode = EXCLUSIVE") }
     }
 
     deinit { close() }

@@ -5,7 +5,7 @@ enum Schema {
     /// The `application_id` of dld's databases: "dld" and a zero.
     static let application: Int64 = 0x646c_6400
     /// In order. A database's `user_version` is the number of texts that it was given.
-    static let texts = [version1]
+    static let texts = [version1, version2]
     /// What unreleased builds left whose last schema is that of version 1: they noted migrations in a table.
     static let convertible = "32 migrations up to 0035"
 
@@ -51,15 +51,18 @@ enum Schema {
         let version = try connection.integer("PRAGMA user_version") ?? 0
         guard version <= texts.count else {
             throw refusal(
-                "was written by a newer dld (schema \(version)); start that version or a newer one.", path,
-                schema: String(version))
+                "was written by a newer dld (schema \(version); this one knows schema \(texts.count)). Install that version "
+                    + "or a newer one, or restore a backup from before the upgrade.", path, schema: String(version),
+                .stateNewer)
         }
         return true
     }
 
-    private static func refusal(_ reason: String, _ path: String, schema: String) -> TransferError {
+    private static func refusal(
+        _ reason: String, _ path: String, schema: String, _ code: ErrorCode = .unsupported
+    ) -> TransferError {
         TransferError(
-            .unsupported, "\(path) \(reason) The file was left as it is.", retryable: false,
+            code, "\(path) \(reason) The file was left as it is.", retryable: false,
             details: ["path": .string(path), "schema": .string(schema)])
     }
 }

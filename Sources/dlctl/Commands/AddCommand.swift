@@ -26,7 +26,7 @@ struct AddCommand: DaemonCommand {
             A Metalink document (version 4 or 3) names files with their mirrors and digests. With digests of pieces, \
             only damaged pieces are fetched again. Files are saved below the folder.
 
-            With a checksum, parts of the file come from all mirrors at once; a mirror that fails or is slow is \
+            With a checksum, parts of a large file come from all mirrors at once; a mirror that fails or is slow is \
             dropped. Without one, the next mirror is tried only after a failure, and from the beginning, so versions \
             are never mixed.
 
@@ -157,6 +157,6 @@ struct AddCommand: DaemonCommand {
     private func sessionNamesFolder(_ client: any DaemonCalling) async throws -> Bool {
         guard let name = scheduling.session, saving.output == nil, saving.directory == nil else { return false }
         let view = try await client.call(Methods.getSession, SessionReference(id: name))
-        return view.configuration.directory != nil
+        return view.configuration.directory != nil || view.configuration.directories?.isEmpty == false
     }
 }

@@ -137,6 +137,9 @@ struct RequestOptions: ParsableArguments {
     @Option("Read the proxy's URL from a file, in case it holds a password.", "file", completion: .file())
     var proxyFile: String?
 
+    @Option("Network device, or an address that one has; nothing leaves by another device.", "device")
+    var interface: String?
+
     @Option("Trust the certificates in this PEM file.", "file", completion: .file())
     var caFile: String?
 
@@ -155,6 +158,8 @@ struct RequestOptions: ParsableArguments {
     @Flag(
         help: "Accept every HTTP status: a task completes even with an error page, and is not tried again.")
     var acceptAnyStatus = false
+
+    @OptionGroup var conditions: ConditionOptions
 
     func validate() throws {
         if proxy != nil, proxyFile != nil { throw ValidationError("Use only one of --proxy and --proxy-file.") }
@@ -202,4 +207,38 @@ struct CredentialOptions: ParsableArguments {
 
     var readsStandardInput: Bool { passwordStdin || bearerFile == "-" }
     var areGiven: Bool { user != nil || bearerFile != nil || bearerEnv != nil || netrc || netrcFile != nil }
+}
+
+/// Which conditions of the machine a new task waits out; for others, its session says.
+struct ConditionOptions: ParsableArguments {
+    @Flag(help: "Wait while the network is metered.")
+    var notMetered = false
+
+    @Flag(help: "Wait while the network is cellular.")
+    var notCellular = false
+
+    @Flag(help: "Wait while the setting lowDataMode is on.")
+    var notLowData = false
+
+    @Flag(help: "Wait while the network is metered or the machine runs on battery.")
+    var discretionary = false
+
+    @Flag(help: "Run on any network and on battery, whatever the session says.")
+    var anyway = false
+
+    func validate() throws {
+        if anyway, notMetered || notCellular || notLowData || discretionary {
+            throw ValidationError("--anyway allows what the other option forbids; use only one of them.")
+        }
+    }
+
+    func apply(to spec: inout TaskSpec) {
+        if notMetered { spec.allowsExpensiveNetworkAccess = false }
+        if notCellular { spec.allowsCellularAccess = false }
+        if notLowData { spec.allowsConstrainedNetworkAccess = false }
+        if discretionary { spec.isDiscretionary = true }
+        guard anyway else { return }
+        (spec.allowsExpensiveNetworkAccess, spec.allowsCellularAccess) = (true, true)
+        (spec.allowsConstrainedNetworkAccess, spec.isDiscretionary) = (true, false)
+    }
 }

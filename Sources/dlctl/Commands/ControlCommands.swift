@@ -17,10 +17,44 @@ struct PauseCommand: DaemonCommand {
 struct ResumeCommand: DaemonCommand {
     static let configuration = CommandConfiguration(commandName: "resume", abstract: "Resume paused tasks.")
     @OptionGroup var selection: SelectionOptions
+
+    @Flag(help: "Run these tasks on any network and on battery from now on, paused or not; only tasks named by id.")
+    var anyway = false
+
     @OptionGroup(title: "Global options") var global: GlobalOptions
 
+    func validate() throws {
+        if anyway, selection.choice.ids.isEmpty || !selection.choice.ranges.isEmpty || !selection.state.isEmpty {
+            throw ValidationError("--anyway takes ids of tasks.")
+        }
+    }
+
     func run(_ session: CommandSession) async throws {
+        if anyway { return try await runAnyway(session) }
         try await selection.control(Methods.resumeTasks, session) { $0 }.report("resumed", session.console)
+    }
+
+    /// The tasks get values of their own, so that this lasts whatever their sessions say.
+    private func runAnyway(_ session: CommandSession) async throws {
+        let client = try await session.connect()
+        var outcome = ControlOutcome(areNamed: true)
+        for id in selection.choice.ids {
+            var change = UpdateTask(id: id)
+            (change.allowsExpensiveNetworkAccess, change.allowsCellularAccess) = (true, true)
+            (change.allowsConstrainedNetworkAccess, change.isDiscretionary) = (true, false)
+            do {
+                let task = try await client.call(Methods.updateTask, change)
+                if task.state == .paused {
+                    _ = try await client.call(Methods.resumeTasks, ControlSelection(ids: [id]))
+                }
+                outcome.named.changed.append(id)
+            } catch let error as TransferError where error.code == .taskNotFound || error.code == .taskWrongState {
+                outcome.named.skipped.append(.init(id: id, code: error.code))
+                outcome.states[id] = error.details["state"]?.stringValue.flatMap(TaskState.init(rawValue:))
+            }
+        }
+        await client.close()
+        try outcome.report("resumed", session.console)
     }
 }
 

@@ -76,6 +76,13 @@ struct StatsCommand: DaemonCommand {
         sheet.add("connections", String(stats.connections))
         sheet.add("last event", stats.head.description)
         sheet.add("uptime", Figures.duration(stats.uptime))
+        let machine = [
+            stats.isMetered.map { $0 ? "metered" : "not metered" },
+            stats.isCellular.map { $0 ? "cellular" : "not cellular" },
+            stats.isBehindPortal.map { $0 ? "shows a login page" : "shows no login page" },
+        ].compactMap(\.self)
+        sheet.add("network", machine.isEmpty ? nil : machine.joined(separator: ", "))
+        sheet.add("power", stats.isOnBattery.map { $0 ? "battery" : "mains" })
         sheet.add("database", stats.damage.map { Printable.text($0) }, .bad)
         return sheet.render()
     }

@@ -21,7 +21,8 @@ struct EventsCommand: DaemonCommand {
     @Option("Start after this number, or at 'start' or 'now'.", "n")
     var after: EventPosition?
 
-    @Option("Start after the last event this durable name acknowledged, and acknowledge.", "name")
+    @Option(
+        "Start after the last event this durable name acknowledged, a new name at the end; and acknowledge.", "name")
     var subscriber: String?
 
     @Flag(name: .shortAndLong, help: "Continue with new events, including progress.")

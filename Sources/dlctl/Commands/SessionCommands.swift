@@ -8,14 +8,15 @@ struct SessionCommand: AsyncParsableCommand {
         abstract: "Groups of tasks with their own settings.",
         discussion: """
             The session 'shared' always exists. Settings have the names of the protocol:
-              directory, conflictPolicy, maximumConcurrentTasks, downloadRateLimit,
-              proxy, allowsArbitraryLoads, timeoutIntervalForRequest,
-              timeoutIntervalForResource, schedule, retry, subscriber, launch
+              directory, directories, conflictPolicy, maximumConcurrentTasks,
+              downloadRateLimit, proxy, interface, allowsArbitraryLoads,
+              timeoutIntervalForRequest, timeoutIntervalForResource, schedule,
+              retry, subscriber, launch
             and others.
 
             EXAMPLES:
               dlctl session open podcasts directory=~/Podcasts downloadRateLimit=1M
-              dlctl session set podcasts 'schedule=[{"from":"01:00","to":"06:00"}]'
+              dlctl session set podcasts 'schedule=[{"begin":"01:00","end":"06:00"}]'
               dlctl session set podcasts 'retry={"attempts":3,"firstDelay":5}'
               dlctl add -s podcasts URL
             """,

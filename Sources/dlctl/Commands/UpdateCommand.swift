@@ -6,8 +6,8 @@ struct UpdateCommand: DaemonCommand {
     static let configuration = CommandConfiguration(
         commandName: "update", abstract: "Change tasks, including failed and cancelled ones.",
         discussion: """
-            With a new URL, mirrors, headers, credentials, proxy or checksum, a running or waiting task starts another \
-            attempt at once; use 'retry' for one that failed or was cancelled. It resumes from its bytes if the server \
+            With a new URL, mirrors, headers, credentials, proxy, interface or checksum, a running or waiting task starts \
+            another attempt at once; use 'retry' for one that failed or was cancelled. It resumes from its bytes if the server \
             proves that it has the same version.
 
             -o and -d change the destination; the partial file moves there.
@@ -48,6 +48,9 @@ struct UpdateCommand: DaemonCommand {
     @Option("http, https, socks5 or socks5h proxy, or none.", "url")
     var proxy: String?
 
+    @Option("Network device, or an address that one has; nothing leaves by another device.", "device")
+    var interface: String?
+
     @Option("Trust the certificates in this PEM file.", "file", completion: .file())
     var caFile: String?
 
@@ -81,7 +84,8 @@ struct UpdateCommand: DaemonCommand {
 
     func validate() throws {
         let given: [Any?] = [
-            url, output, directory, onConflict, checksum, proxy, caFile, priority, limit, description, at, deadline,
+            url, output, directory, onConflict, checksum, proxy, interface, caFile, priority, limit, description, at,
+            deadline,
             position, s3,
         ]
         if header.isEmpty, mirror.isEmpty, !credentials.areGiven, given.allSatisfy({ $0 == nil }) {
@@ -126,6 +130,7 @@ struct UpdateCommand: DaemonCommand {
         change.conflictPolicy = onConflict
         change.checksum = checksum
         change.proxy = proxy
+        change.interface = interface
         change.caFile = caFile.map(session.absolute)
         change.priority = priority
         change.rateLimit = limit

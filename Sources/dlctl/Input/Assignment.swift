@@ -75,6 +75,7 @@ extension SettingName {
         case .minimumFreeSpace: .bytes
         case .historyRetention, .eventRetention, .progressInterval, .diskPollInterval: .seconds
         case .credentialHelper: .text
+        case .lowDataMode, .keepsAwake: .flag
         }
     }
 }
@@ -94,14 +95,14 @@ extension Assignment.Form {
 
     /// The form in which a setting of sessions is typed; nil if there is no such setting.
     init?(of name: String) {
-        guard let row = SessionConfiguration.shape[name], row.isBuilt else { return nil }
+        guard let row = SessionConfiguration.shape[name] else { return nil }
         switch row.field.type {
         case .seconds: self = .seconds
         case .integer: self = .count
         case .byteRate: self = .rate
         case .byteCount: self = .bytes
         case .boolean: self = .flag
-        case .choice(let words): self = .words(words)
+        case .choice(let words, _): self = .words(words)
         case .list(.choice): self = .list
         case .string: self = .text
         case .number, .null, .any, .time, .taskID, .sequence, .userID, .list, .map, .object, .either: self = .json

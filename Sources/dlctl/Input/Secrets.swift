@@ -13,6 +13,7 @@ struct Secrets {
         if !headers.isEmpty { spec.headers = headers }
         try apply(options.credentials, to: &spec)
         spec.proxy = try options.proxy ?? options.proxyFile.map(firstLine)
+        spec.interface = options.interface
         spec.caFile = options.caFile.map(session.absolute)
         if let path = options.cert {
             var certificate = ClientCertificate(certificate: session.absolute(path))
@@ -22,6 +23,7 @@ struct Secrets {
         spec.tlsMinimumVersion = options.tlsMin
         spec.httpVersion = options.httpVersion
         if options.acceptAnyStatus { spec.acceptsAnyStatus = true }
+        options.conditions.apply(to: &spec)
     }
 
     /// The fields of `-H`; an empty text is ignored.

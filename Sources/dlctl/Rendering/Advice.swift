@@ -215,6 +215,7 @@ extension Advice {
         case .cancelled: Advice("To start it again:", retry)
         case .plaintextRefused:
             update(task, "--url URL", "Use an https address, or allow plain http in the session; then try again:")
+        case .conditionsRefused: Advice("Try again:", retry)
         case .cacheMiss: Advice("Add the task again, with a requestCachePolicy that may use the network.")
         case .helperFailed:
             Advice(
@@ -224,6 +225,7 @@ extension Advice {
                 "The helper program for this kind of URL is defective. Report it to its author; then try again:", retry)
         case .limitReached: Advice("Wait until other tasks have ended, or raise the limit (dlctl settings).")
         case .shuttingDown: Advice("Wait until the daemon runs again.")
+        case .stateNewer: Advice("Install the version that wrote the state folder, or a newer one.")
         case .internal:
             Advice("This is a defect. Please report it with the daemon's log and this:", "dlctl events --task \(task)")
         }
@@ -280,7 +282,15 @@ extension Advice {
         case .disk: Advice("Free some space, or mount the disk. The task then resumes by itself.")
         case .authentication, .decision:
             Advice("To see what it asks, and how to answer:", "dlctl decisions")
-        case .metered: Advice("Nothing. It resumes by itself on an unmetered network.")
+        case .metered:
+            Advice(
+                "Nothing. It resumes by itself when that has changed. To run it anyway:",
+                "dlctl resume --anyway \(task)")
+        case .power:
+            Advice(
+                "Nothing. It resumes by itself on mains power and an unmetered network. To run it anyway:",
+                "dlctl resume --anyway \(task)")
+        case .portal: Advice("Log in to the network with a browser. The task then resumes by itself.")
         }
     }
 }

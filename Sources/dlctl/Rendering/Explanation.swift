@@ -114,9 +114,13 @@ enum Explanation {
                 Advice(
                     "It is tried again by itself. If the host's name is wrong, correct it. To try now:",
                     "dlctl update \(task.id) --url URL", "dlctl retry \(task.id)")
+            case .network? where task.error?.details["interface"] != nil:
+                Advice(
+                    "It goes on by itself when the device is up. To choose another:",
+                    "dlctl update \(task.id) --interface DEVICE")
             case .retry? where task.error?.details["hsts"] != nil: task.error.map { Advice.on($0, task: task.id) }
             case .schedule?: Advice.onSchedule(task, session)
-            case .retry?, .network?, .metered?, .decision?, .authentication?:
+            case .retry?, .network?, .metered?, .power?, .portal?, .decision?, .authentication?:
                 task.reason.map { Advice.on($0, task: task.id) }
             case .disk?, nil:
                 task.error.map { Advice.on($0, task: task.id, mayConfigure: mayConfigure) }

@@ -117,6 +117,7 @@ enum TaskSheet {
         for cookie in spec.cookies ?? [] { sheet.add("cookie", Printable.text("\(cookie.name)=\(cookie.value)")) }
         sheet.add("netrc", spec.netrc.map(Printable.text))
         sheet.add("proxy", spec.proxy.map(Printable.text))
+        sheet.add("interface", spec.interface.map(Printable.text))
         sheet.add("ca file", spec.caFile.map(Printable.text))
         sheet.add("certificate", spec.clientCertificate.map { Printable.text($0.certificate) })
     }

@@ -145,7 +145,7 @@ struct TaskSummary {
             case .disk?, .network?: text += "; tried again when it is back, at the latest at \(time)"
             case .schedule?: text += "; starts at \(time)"
             case .decision?: text += ", until \(time) at the latest"
-            case .retry?, .authentication?, .metered?, nil: text += "; tried again at \(time)"
+            case .retry?, .authentication?, .metered?, .power?, .portal?, nil: text += "; tried again at \(time)"
             }
         }
         return text + "." + here

@@ -39,7 +39,9 @@ extension WaitReason {
         case .disk: "the disk"
         case .authentication: "authentication"
         case .decision: "a decision"
-        case .metered: "an unmetered network"
+        case .metered: "another network"
+        case .power: "mains power and an unmetered network"
+        case .portal: "the login of the network"
         }
     }
 

@@ -27,14 +27,6 @@ struct SessionHandlersTests {
         #expect(await bench.refusal(Methods.openSession, .init(id: id))?.details["field"] == "id")
     }
 
-    @Test func refusesWhatIsNotBuilt() async throws {
-        let bench = try await Bench()
-        var configuration = SessionConfiguration()
-        configuration.isDiscretionary = true
-        let refusal = await bench.refusal(Methods.openSession, .init(id: "a", configuration: configuration))
-        #expect(refusal?.code == .unsupported && refusal?.details["field"] == "configuration.isDiscretionary")
-    }
-
     @Test func everyUserHasShared() async throws {
         let bench = try await Bench()
         #expect(try await bench.call(Methods.getSession, .init(id: "shared")).state == .active)

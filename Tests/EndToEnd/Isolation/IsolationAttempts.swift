@@ -160,7 +160,8 @@ extension IsolationAttempt {
                     [
                         "id": .integer($0.task), "priority": 1, "rateLimit": 10, "url": "http://localhost:1/x",
                         "headers": [["A", "b"]], "description": "d", "earliestBeginAt": "2040-01-01T00:00:00Z",
-                        "position": "first",
+                        "position": "first", "allowsExpensiveNetworkAccess": false, "allowsCellularAccess": false,
+                        "allowsConstrainedNetworkAccess": false, "isDiscretionary": true,
                     ]
                 },
                 .likeUnknown {
@@ -172,7 +173,7 @@ extension IsolationAttempt {
                 },
                 .likeUnknown {
                     [
-                        "id": .integer($0.task), "netrc": .string($0.path), "bearer": "b",
+                        "id": .integer($0.task), "netrc": .string($0.path), "bearer": "b", "interface": "lo",
                         "checksum": [
                             "algorithm": "sha-256", "value": .string(String(repeating: "0", count: 64)),
                         ],
@@ -185,7 +186,7 @@ extension IsolationAttempt {
         case Methods.listTasks.name:
             [
                 .likeUnknown { ["session": .string($0.session)] }, .likeUnknown { ["match": .string($0.text)] },
-                .likeUnknown { ["range": range($0.task)] },
+                .likeUnknown { ["idRange": range($0.task)] },
                 .likeUnknown {
                     [
                         "session": .string($0.session), "match": .string($0.text), "states": ["paused", "completed"],
@@ -216,15 +217,15 @@ extension IsolationAttempt {
         return [
             .likeUnknown { with(["ids": [.integer($0.task)]]) },
             .likeUnknown { with(["ids": [.integer($0.task)], "states": ["paused", "completed", "failed"]]) },
-            .likeUnknown { with(["range": range($0.task)]) },
-            .likeUnknown { with(["range": range($0.task), "states": ["paused", "completed", "failed"]]) },
+            .likeUnknown { with(["idRange": range($0.task)]) },
+            .likeUnknown { with(["idRange": range($0.task), "states": ["paused", "completed", "failed"]]) },
             .likeUnknown { with(["session": .string($0.session)]) },
             .denied { with(["ids": [.integer($0.task)], "owner": .integer(Int64($0.uid))]) },
             .denied { with(["session": .string($0.session), "owner": .integer(Int64($0.uid))]) },
             .denied { with(["all": true, "owner": .integer(Int64($0.uid))]) },
             .denied { _ in with(["all": true, "owner": "*"]) },
             .own { _ in with(["all": true]) }, .own { _ in with(["session": "photos"]) },
-            .own { _ in with(["range": ["first": 1, "last": 1_000_000]]) },
+            .own { _ in with(["idRange": ["first": 1, "last": 1_000_000]]) },
         ]
     }
 

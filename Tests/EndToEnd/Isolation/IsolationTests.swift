@@ -329,9 +329,10 @@ extension EndToEnd.Serving {
             for (field, configuration) in [
                 ("directory", ["directory": .string(anna.home)]), ("caFile", ["caFile": file]),
                 ("clientCertificate.certificate", ["clientCertificate": ["certificate": file]]),
+                ("directories[0].directory", ["directories": [["directory": .string(anna.home)]]]),
             ] as [(String, JSONValue)] {
                 await expectDenied(
-                    "configuration.\(field)", "session.open", ["id": .string(field), "configuration": configuration])
+                    "configuration.\(field)", "session.open", ["id": "denied", "configuration": configuration])
             }
             let his = try await house.add(bert, IsolationHouse.bert, "/own", to: "moved", ["startPaused": true])
             for (field, value) in [
@@ -367,9 +368,10 @@ extension EndToEnd.Serving.Isolation {
         "resumeData", "mirrors", "kind", "method", "headers", "conflictPolicy", "uploadProtocol", "formField",
         "formFields", "fileName", "contentType", "uploadMetadata", "interopVersion", "uploadCreation", "uploadChecksum",
         "s3", "checksum", "size", "pieces", "priority", "startPaused", "earliestBeginAt", "deadlineAt", "rateLimit",
-        "connections", "proxy", "username", "password", "bearer", "cookies", "httpVersion", "preserveTime",
+        "connections", "proxy", "interface", "username", "password", "bearer", "cookies", "httpVersion", "preserveTime",
         "description", "tags", "clientToken", "tlsMinimumVersion", "timeoutIntervalForRequest",
         "timeoutIntervalForResource", "retry", "durability", "allowsArbitraryLoads", "acceptsAnyStatus",
-        "resumesUnproven", "waitsForConnectivity", "stream", "requestCachePolicy",
+        "resumesUnproven", "waitsForConnectivity", "allowsExpensiveNetworkAccess", "allowsCellularAccess",
+        "allowsConstrainedNetworkAccess", "isDiscretionary", "stream", "requestCachePolicy",
     ]
 }

@@ -38,12 +38,17 @@ struct ParametersProbe: Probe {
         }
     }
 
+    /// Members that are read by a name of before, and the names that they have now.
+    private static let formerNames = ["from": "begin", "to": "end", "range": "idRange"]
+
     /// Tells whether all that was given is there, with the same numbers. Texts may have another form, such as a time.
     private static func keeps(_ given: [UInt8], in taken: [UInt8]) throws -> Bool {
         func keeps(_ given: JSONValue, _ taken: JSONValue) -> Bool {
             switch (given, taken) {
             case (.object(let given), .object(let taken)):
-                given.allSatisfy { name, value in value == .null || taken[name].map { keeps(value, $0) } ?? false }
+                given.allSatisfy { name, value in
+                    value == .null || (taken[name] ?? taken[formerNames[name] ?? ""]).map { keeps(value, $0) } ?? false
+                }
             case (.array(let given), .array(let taken)):
                 given.count == taken.count && zip(given, taken).allSatisfy { keeps($0, $1) }
             case (.bool, _), (.integer, _), (.number, _):

@@ -6,7 +6,7 @@ extension ProgramTable {
         let places = [
             ("Sources/", "product"), ("Tests/Torture/", "torture"), ("Tests/Fuzz/", "fuzz"),
             ("Tests/Systemd/", "systemd"), ("Tests/Package/", "package"), ("scripts/containers.sh", "package"),
-            ("scripts/build-package", "package"), ("scripts/check-package", "package"), ("scripts/release", "package"),
+            ("scripts/build-", "package"), ("scripts/check-package", "package"), ("scripts/release", "package"),
             ("scripts/check-systemd", "systemd"), ("scripts/check-units", "systemd"), ("scripts/check-fresh", "fresh"),
             ("scripts/lint", "lint"), ("scripts/demonstrate", "run"), ("scripts/fetch", "run"),
             ("Benchmarks/", "bench"),

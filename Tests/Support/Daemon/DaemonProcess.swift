@@ -32,6 +32,8 @@ package final class DaemonProcess: Sendable {
         variables["XDG_CONFIG_HOME"] = folder.file("xdg-config")
         // No realm of this machine, and nobody's tickets.
         (variables["KRB5_CONFIG"], variables["KRB5CCNAME"]) = ("/dev/null", "MEMORY:none")
+        // Whether this machine is metered or on battery is no matter of a test.
+        variables["DBUS_SYSTEM_BUS_ADDRESS"] = "unix:path=\(folder.file("no-bus"))"
         self.environment = variables.merging(environment) { $1 }
     }
 

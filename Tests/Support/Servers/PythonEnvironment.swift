@@ -7,7 +7,7 @@ package enum PythonEnvironment {
 
     /// The interpreter that has the packages.
     /// - Throws: `SupportError` if they are not installed.
-    static func python() throws -> String {
+    package static func python() throws -> String {
         guard let folder, isInstalled else {
             throw SupportError("no Python packages for tests: run scripts/install-test-dependencies")
         }

@@ -12,6 +12,12 @@ package enum Requirements {
     /// Tells whether to run a test that needs a server of requirements.txt.
     package static var hasPythonServers: Bool { areStrict || PythonEnvironment.isInstalled }
 
+    /// Tells whether to run a test that needs services on a private bus (`MachineBus`).
+    package static var hasMachineBus: Bool {
+        let modules = ["dbus", "gi"].map { "/usr/lib/python3/dist-packages/\($0)/__init__.py" }
+        return areStrict || Program.find("dbus-daemon") != nil && modules.allSatisfy(Files.exists)
+    }
+
     package static var isRoot: Bool { geteuid() == 0 }
 
     /// Mounts and network namespaces need root with its capabilities.

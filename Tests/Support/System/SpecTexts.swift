@@ -16,7 +16,8 @@ package enum SpecTexts {
         "checksum": #"{"algorithm":"md5","value":"00"}"#, "priority": "0.125",
         "size": "2500", "pieces": #"{"algorithm":"sha-1","length":262144,"values":["00","ab"]}"#, "startPaused": "true",
         "earliestBeginAt": #""2030-01-01T00:00:00Z""#, "deadlineAt": #""2030-01-01T00:00:00.250Z""#,
-        "rateLimit": "1000", "connections": "4", "proxy": #""none""#, "username": #""u""#, "password": #""p""#,
+        "rateLimit": "1000", "connections": "4", "proxy": #""none""#, "interface": #""eth0""#,
+        "username": #""u""#, "password": #""p""#,
         "bearer": #""b""#, "netrc": #""/n""#,
         "cookies":
             ##"[{"name":"n","value":"v","domain":".Example.org","path":"/p","expires":"2030-01-01T00:00:00Z","secure":true,"httpOnly":true,"sameSite":"lax"}]"##,
@@ -26,7 +27,8 @@ package enum SpecTexts {
         "tlsMinimumVersion": #""1.2""#, "timeoutIntervalForRequest": "1.5", "timeoutIntervalForResource": "600",
         "retry": #"{"attempts":3,"firstDelay":0.5,"longestDelay":1e2}"#, "durability": #""relaxed""#,
         "allowsArbitraryLoads": "false", "waitsForConnectivity": "false", "acceptsAnyStatus": "true",
-        "resumesUnproven": "true",
+        "resumesUnproven": "true", "allowsExpensiveNetworkAccess": "false", "allowsCellularAccess": "false",
+        "allowsConstrainedNetworkAccess": "false", "isDiscretionary": "true",
         "stream": "true", "requestCachePolicy": #""useProtocolCachePolicy""#,
     ]
 }

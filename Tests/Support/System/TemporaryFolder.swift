@@ -125,6 +125,19 @@ package enum Files {
         return length < 0 ? nil : Array(value[..<length])
     }
 
+    /// What must be equal before and after if nothing may touch a folder: of it and each file in it the inode, owner,
+    /// mode, time of change and bytes.
+    package static func state(of folder: String) throws -> [String: String] {
+        var found: [String: String] = [:]
+        for name in ["."] + names(in: folder) {
+            guard let info = status("\(folder)/\(name)") else { throw SupportError("no \(name) in \(folder)") }
+            let bytes = info.st_mode & S_IFMT == S_IFREG ? try read("\(folder)/\(name)") : []
+            let time = "\(info.st_mtim.tv_sec).\(info.st_mtim.tv_nsec)"
+            found[name] = "\(info.st_ino) \(info.st_uid):\(info.st_gid) \(info.st_mode) \(time) \(bytes.hashValue)"
+        }
+        return found
+    }
+
     /// The names in a folder, including hidden ones, sorted; empty if it cannot be read.
     package static func names(in folder: String) -> [String] {
         guard let stream = opendir(folder) else { return [] }

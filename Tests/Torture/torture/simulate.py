@@ -9,7 +9,7 @@ from torture.stage import Result
 EACH = 100
 LIMIT = 1200
 PLANTS = ["splice", "forget", "unname", "stuck", "misplace", "skip", "overtake", "sick", "greed", "relaunch", "linger", "gush", "count",
-          "unpinned"]
+          "unpinned", "roam"]
 #: Words in the simulator's messages -> promise.
 SUBJECTS = [("subscriber", 5), ("acknowledged", 1), ("no version", 2), ("part file", 4), ("nobody wanted", 4), ("its file", 4),
             ("left of", 4), ("beside the sources", 4), ("has not all", 2), ("finished uploads", 2),

@@ -31,6 +31,7 @@ struct EffectivePolicyTests {
                 $0.timeoutIntervalForRequest = 5
                 $0.conflictPolicy = .fail
                 $0.proxy = "http://task:1"
+                $0.interface = "task0"
                 $0.caFile = "/task"
                 $0.allowsArbitraryLoads = true
                 $0.tlsMinimumVersion = .v13
@@ -40,10 +41,12 @@ struct EffectivePolicyTests {
                 $0.timeoutIntervalForResource = 500
                 $0.conflictPolicy = .overwrite
                 $0.proxy = "http://session:1"
+                $0.interface = "session0"
                 $0.caFile = "/session"
                 $0.allowsArbitraryLoads = false
                 $0.tlsMinimumVersion = .v12
             })
+        #expect(policy.network.interface == "task0")
         #expect(policy.network.stallTimeout == 5)
         #expect(policy.network.connectTimeout == 5)
         #expect(policy.resourceTimeout == 500)

@@ -33,6 +33,15 @@ struct HostGatesTests {
         #expect(gates.nextChange() == nil && gates.hold(host: host, owner: owner, at: reading()) == nil)
     }
 
+    @Test func afterASleepNoHostIsSilentAndPausesStay() {
+        var gates = silent()
+        report(&gates, .throttled(retryAfter: 100), host: "https://paced:443")
+        gates.forgetSilence(at: reading(1))
+        #expect(gates.permission(host: host, owner: owner, at: reading(1)) == .any)
+        #expect(gates.takeReleased(at: reading(1)) == [host])
+        #expect(gates.hold(host: "https://paced:443", owner: owner, at: reading(1)) != nil)
+    }
+
     @Test func aSilentHostTakesOneAtATime() {
         var gates = silent()
         #expect(gates.permission(host: host, owner: owner, at: reading()) == .none(until: reading(5).boot))

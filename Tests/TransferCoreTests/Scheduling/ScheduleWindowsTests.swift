@@ -14,7 +14,7 @@ struct ScheduleWindowsTests {
     private func windows(_ list: (String, String, [Int]?)...) throws -> ScheduleWindows {
         try ScheduleWindows(
             list.map { from, to, days in
-                var window = ScheduleWindow(from: from, to: to)
+                var window = ScheduleWindow(begin: from, end: to)
                 window.days = days
                 return window
             })
@@ -100,5 +100,29 @@ struct ScheduleWindowsTests {
     @Test func malformedDaysAreRefused() {
         #expect(throws: TransferError.self) { try windows(("09:00", "10:00", [7])) }
         #expect(throws: TransferError.self) { try windows(("09:00", "10:00", [])) }
+    }
+
+    /// Full speed at night, and little by day; at noon on Mondays less.
+    @Test func theLowestLimitOfTheOpenWindowsCounts() throws {
+        var night = ScheduleWindow(begin: "22:00", end: "06:00")
+        night.uploadRateLimit = 0
+        var day = ScheduleWindow(begin: "06:00", end: "22:00")
+        (day.downloadRateLimit, day.uploadRateLimit) = (500, 90)
+        var noon = ScheduleWindow(begin: "12:00", end: "13:00")
+        (noon.days, noon.downloadRateLimit, noon.uploadRateLimit) = ([1], 100, 200)
+        var weekend = ScheduleWindow(begin: "23:00", end: "23:00")
+        (weekend.days, weekend.downloadRateLimit) = ([6], 7)
+        let schedule = try ScheduleWindows([night, day, noon, weekend])
+        for (when, download, upload) in [
+            (time(1, 5, 59), 0, 0), (time(1, 6), 500, 90), (time(1, 12), 100, 90), (time(1, 13), 500, 90),
+            (time(2, 12), 500, 90), (time(1, 22), 0, 0), (time(6, 23), 7, 0), (time(0, 22, 59), 7, 0),
+            (time(0, 23), 0, 0),
+            (time(0, 21), 7, 90),
+        ] as [(Timestamp, ByteRate, ByteRate)] {
+            let rates = schedule.rates(at: when, utcOffset: utc)
+            #expect(rates.download == download && rates.upload == upload, "\(when)")
+        }
+        #expect(schedule.rates(at: time(1, 5), utcOffset: { _ in 3600 }).download == 500)
+        #expect(try ScheduleWindows([]).rates(at: time(0, 0), utcOffset: utc).download == .unlimited)
     }
 }

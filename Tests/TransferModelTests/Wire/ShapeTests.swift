@@ -74,7 +74,7 @@ struct ShapeTests {
         }
         let said = try #require(error as? TransferError)
         #expect(said.code == .badField)
-        #expect(said.details["field"] == .string(field))
+        #expect(said.details["field"] == JSONValue.string(field))
         #expect(said.message.hasPrefix("\(field): ") && said.message.contains(advice), "\(said.message)")
         #expect(!said.message.contains("hidden"))
     }
@@ -102,6 +102,32 @@ struct ShapeTests {
         #expect(again == spec)
         #expect(spec.headers == [HeaderField("A", "1"), HeaderField("A", "2")])
         #expect(spec.priority == .high)
+    }
+
+    /// A name that had to change is read, in requests and in the store, but never written.
+    @Test(arguments: [
+        #"{"from":"22:00","to":"06:00"}"#, #"{"begin":"22:00","to":"06:00"}"#, #"{"from":"22:00","end":"06:00"}"#,
+        #"{"\u0066rom":"22:00","end":"06:00"}"#,
+    ])
+    func namesBeforeAreRead(_ text: String) throws {
+        let window = try decode(text, as: ScheduleWindow.self)
+        #expect(window == ScheduleWindow(begin: "22:00", end: "06:00"))
+        #expect(String(decoding: JSONCoding.encode(window), as: UTF8.self) == #"{"begin":"22:00","end":"06:00"}"#)
+    }
+
+    @Test func aNameBeforeIsNoSecondMember() {
+        let cases: [(String, ErrorCode, String)] = [
+            (#"{"begin":"1","from":"2","end":"3"}"#, .badField, "begin"),
+            (#"{"from":"1"}"#, .badField, "end"), (#"{"from":"1","till":"2"}"#, .unknownField, "till"),
+            (#"{"from":1,"to":"2"}"#, .badField, "from"),
+        ]
+        for (text, code, field) in cases {
+            let error = #expect(throws: TransferError.self) { try decode(text, as: ScheduleWindow.self) }
+            #expect(
+                error?.code == code && error?.details["field"] == JSONValue.string(field),
+                "\(text): \(String(describing: error))")
+            if code == .unknownField { #expect(error?.message.contains("from") == false) }
+        }
     }
 
     @Test func configurationsSurviveARoundTrip() throws {
@@ -136,7 +162,7 @@ struct ShapeTests {
     ])
     func everyUnknownNameIsShown(_ text: String, _ field: String) {
         let error = #expect(throws: TransferError.self) { try decode(text) }
-        #expect(error?.code == .unknownField && error?.details["field"] == .string(field))
+        #expect(error?.code == .unknownField && error?.details["field"] == JSONValue.string(field))
     }
 
     @Test func nullIsAValueWhereAnyIsOne() throws {

@@ -8,7 +8,7 @@ import TransferModel
 
     private func session(_ identifier: String, owner: UserID = alice, windows: Int = 0) -> SessionRecord {
         var session = SessionRecord(key: SessionKey(owner: owner, identifier: identifier), createdAt: epoch)
-        session.configuration.schedule = Array(repeating: ScheduleWindow(from: "01:00", to: "02:00"), count: windows)
+        session.configuration.schedule = Array(repeating: ScheduleWindow(begin: "01:00", end: "02:00"), count: windows)
         return session
     }
 

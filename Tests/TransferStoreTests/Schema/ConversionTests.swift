@@ -38,7 +38,7 @@ import TransferModel
             let facts = try store.database.read { database in
                 try ["user_version", "application_id", "auto_vacuum"].map { try database.integer("PRAGMA \($0)") }
             }
-            #expect(facts == [1, Schema.application, 2])
+            #expect(facts == [2, Schema.application, 2])
         }
     }
 

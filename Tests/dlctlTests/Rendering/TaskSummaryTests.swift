@@ -100,7 +100,7 @@ import TransferRPC
 
     /// A retry does not open the session's window.
     @Test func aScheduleIsLiftedInItsSession() {
-        let windows = [ScheduleWindow(from: "01:00", to: "06:00")]
+        let windows = [ScheduleWindow(begin: "01:00", end: "06:00")]
         let unset = "        dlctl session set night schedule=default"
         let said = lines(scheduled(), in: session(windows))
         #expect(said[3] == unset && said[4].hasPrefix("File:"), "\(said)")

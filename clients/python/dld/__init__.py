@@ -31,7 +31,7 @@ __all__ = [
     "CallError", "Client", "ConnectionLost", "DaemonError", "Error", "Event", "Events", "NoAnswer", "NoDaemon",
     "TaskError", "WaitTimeout", "socket_paths",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 Path = Union[str, "os.PathLike[str]"]
 

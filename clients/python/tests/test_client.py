@@ -398,7 +398,7 @@ class LostAnswers(unittest.TestCase):
         self.assertEqual(len(daemon.lines), 2)
 
     def test_a_daemon_that_shuts_down_is_waited_for(self) -> None:
-        error = '{"code":-32000,"message":"It stops.","data":{"code":"daemon.shutting_down","retryable":true}}'
+        error = '{"code":-32042,"message":"It stops.","data":{"code":"daemon.shutting_down","retryable":true}}'
         daemon, client = self.fake(f'{{"id":ID,"error":{error}}}\n', '{"id":ID,"result":{}}\n')
         self.assertEqual(client.call("task.retry", all=True), {})
         self.assertEqual(len(daemon.lines), 2)

@@ -11,6 +11,7 @@ final class AttemptRunner: Sendable {
     private let tools: AttemptTools
     private let runs: RunTable
     private let policies: TaskPolicies
+    private let machine: MachineState
     private let disks: DiskWaits
     private let rates: RateLimits
     private let sampler: RateSampler
@@ -24,13 +25,15 @@ final class AttemptRunner: Sendable {
     private let beginnings = Turnstiles(width: 64)
 
     init(
-        tools: AttemptTools, runs: RunTable, policies: TaskPolicies, disks: DiskWaits, rates: RateLimits,
+        tools: AttemptTools, runs: RunTable, policies: TaskPolicies, machine: MachineState, disks: DiskWaits,
+        rates: RateLimits,
         sampler: RateSampler, cookies: CookieKeeper, credentials: CredentialKeeper, hsts: HSTSKeeper,
         trust: TrustKeeper, followUp: FollowUp
     ) {
         self.tools = tools
         self.runs = runs
         self.policies = policies
+        self.machine = machine
         self.disks = disks
         self.rates = rates
         self.sampler = sampler
@@ -51,12 +54,13 @@ final class AttemptRunner: Sendable {
                 known.flatMap { $0.key == session.key ? $0.policies : nil }
                 ?? policies.policies(in: session.configuration, kind: session.kind)
             known = (session.key, policies)
-            begin(task, policies.policy(of: task.$spec), at: startedAt)
+            begin(task, of: session, policies.policy(of: task.$spec), at: startedAt)
         }
         if !claims.isEmpty { sampler.start() }
     }
 
-    private func begin(_ claimed: TaskRecord, _ policy: EffectivePolicy, at startedAt: Int64) {
+    private func begin(_ claimed: TaskRecord, of session: SessionRecord, _ policy: EffectivePolicy, at startedAt: Int64)
+    {
         var policy = policy
         let user = CredentialKeeper.User(claimed, policy)
         policy.mayHaveCredentials = credentials.mayAnswer(user)
@@ -64,10 +68,12 @@ final class AttemptRunner: Sendable {
         let record = trust.adding(to: credentials.lookingUp(claimed, user), policy)
         if let settled = record.settled { policy.apply(settled) }
         let unproven = record.settled?.unproven ?? []
-        let proxy = policy.$network.wrappedValue.proxy
+        let (proxy, interface) = (policy.$network.wrappedValue.proxy, policy.$network.wrappedValue.interface)
         let run = TransferRun(
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
-            cookies: cookies.cookies(of: record, policy.cookies), hsts: hsts.hosts(of: record.session, policy),
+            interface: PinnedFiles.isLocal(record.spec.url ?? "") ? nil : interface,
+            cookies: cookies.cookies(of: record, policy.cookies),
+            hsts: hsts.hosts(of: record.session, policy),
             directHost: TaskPolicies.directHost(of: record, proxy: proxy)
         ) {
             [gates = tools.slots.gates, credentials, host = record.host, owner = record.session.owner, id = record.id]
@@ -84,6 +90,11 @@ final class AttemptRunner: Sendable {
             case .download: DownloadAttempt(record: record, policy: policy, run: run, tools: tools)
             case .upload, .data: RequestAttempt(record: record, policy: policy, run: run, tools: tools)
             }
+        // The network or the power may have changed since the task was chosen, and `NetworkFollower` knew no run of it.
+        if let event = machine.event(for: claimed, in: session) {
+            run.requestAbort(.transition(event))
+            return ended(run, attempt, .aborted)
+        }
         attempt.begin(beginnings) { [self] in ended(run, attempt, $0) }
     }
 

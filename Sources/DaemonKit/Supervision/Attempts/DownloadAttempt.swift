@@ -40,6 +40,8 @@ final class DownloadAttempt: TransferAttempt {
             time: tools.time, logger: tools.logger, asking: tools.asking(of: record, run, policy))
     }
 
+    private var folderChoice: FolderChoice? { FolderChoice(record, policy, recorder, tools) }
+
     /// An unsafe request invalidates what is stored (RFC 9111 section 4.4).
     func invalidate(by outcome: ExchangeOutcome, of exchange: Exchange) {
         guard exchange.method != "GET" || !outcome.unsafeHops.isEmpty, let policy = policy.cache,
@@ -56,7 +58,7 @@ final class DownloadAttempt: TransferAttempt {
         _ download: BegunDownload, _ exchanges: FileExchanges, _ ended: @escaping @Sendable (AttemptEnding) -> Void
     ) -> Bool {
         guard case .success(var arrival?)? = exchanges.steps.conclusion, let bytes = exchanges.course.gathered,
-            let hand = download.hand, record.spec.pieces == nil,
+            let hand = download.hand, record.spec.pieces == nil, folderChoice == nil,
             (try? arrival.check(record.spec.size)) != nil
         else { return false }
         if record.spec.mirrors?.isEmpty == false { arrival.mirrors = Self.mirrors(exchanges.course.brought, arrival) }
@@ -107,15 +109,16 @@ final class DownloadAttempt: TransferAttempt {
         _ download: BegunDownload, _ hand: PartInHand, _ delivered: Result<AttemptEnding?, any Error>?
     ) async throws -> AttemptEnding {
         var (begun, delivered): (BegunDownload?, Result<AttemptEnding?, any Error>?) = (download, delivered)
+        var place = download.place
         do {
             for _ in 0..<Self.mostDamages {
                 do {
-                    let ending = try await transferred(hand, download.place, begun, delivered)
+                    let ending = try await transferred(hand, &place, begun, delivered)
                     guard case .aborted = ending, hand.held.part.isDamaged else { return ending }
                 } catch  where mayBeginAnew(after: hand.held.part) {
                 }
                 (begun, delivered) = (nil, nil)
-                try await beginAnew(hand, download.place, because: TransferFiles.damage(of: hand.held.part))
+                try await beginAnew(hand, place, because: TransferFiles.damage(of: hand.held.part))
                 if run.isAborting { return .aborted }
             }
             throw TransferFiles.damage(of: hand.held.part)
@@ -127,13 +130,15 @@ final class DownloadAttempt: TransferAttempt {
 
     /// Fetches, verifies and delivers the file once.
     private func transferred(
-        _ hand: PartInHand, _ place: PartPlace, _ begun: BegunDownload?, _ delivered: Result<AttemptEnding?, any Error>?
+        _ hand: PartInHand, _ place: inout PartPlace, _ begun: BegunDownload?,
+        _ delivered: Result<AttemptEnding?, any Error>?
     ) async throws -> AttemptEnding {
         guard var whole = try await arrival(hand, place, begun: begun) else {
             await recorder.drain()
             return .aborted
         }
         try whole.arrival.check(record.spec.size)
+        try await folderChoice?.apply(to: whole, named: naming(whole.arrival, in: place).name, hand, &place)
         if let pieces = record.spec.pieces, whole.arrival.contentCoding == nil {
             guard let repaired = try await repaired(whole, pieces, hand, place) else {
                 await recorder.drain()

@@ -1,17 +1,32 @@
 import CurlEngine
 import DaemonSetup
 import Threading
+import TransferCore
 import TransferModel
 
 /// Applies the rate limits of the daemon, the sessions and the tasks in the engine.
 final class RateLimits: Sendable {
     private let engine: any ExchangePerforming
+    private let windows: SessionSchedules
+    private let time: any TimeSource
     private let configuration: @Sendable () -> Configuration
+    /// Sessions whose time windows have limits, and the limits that apply now.
+    private let calendars = Guarded<[SessionKey: (session: SessionRecord, now: Rates)]>([:])
     /// Tasks that have their own limit in the engine.
     private let limited = Guarded(Set<TaskID>())
 
-    init(engine: any ExchangePerforming, configuration: @escaping @Sendable () -> Configuration) {
+    private struct Rates: Equatable {
+        var download: ByteRate
+        var upload: ByteRate
+    }
+
+    init(
+        engine: any ExchangePerforming, windows: SessionSchedules, time: any TimeSource,
+        configuration: @escaping @Sendable () -> Configuration
+    ) {
         self.engine = engine
+        self.windows = windows
+        self.time = time
         self.configuration = configuration
     }
 
@@ -22,15 +37,45 @@ final class RateLimits: Sendable {
     }
 
     func apply(of session: SessionRecord) {
-        engine.setRateLimit(session: session.key, session.configuration.downloadRateLimit ?? .unlimited)
-        engine.setUploadRateLimit(session: session.key, session.configuration.uploadRateLimit ?? .unlimited)
+        let rates = rates(of: session, at: time.reading().wall)
+        let isCalendar = session.configuration.schedule?.contains(where: \.limitsRates) ?? false
+        calendars.withLock { $0[session.key] = isCalendar ? (session, rates) : nil }
+        set(rates, of: session.key)
+    }
+
+    private func rates(of session: SessionRecord, at now: Timestamp) -> Rates {
+        let configuration = session.configuration
+        let open = windows.windows(of: session.key, configuration.schedule ?? [])?
+            .rates(at: now, utcOffset: LocalTime.utcOffset)
+        return Rates(
+            download: .lowest(of: [configuration.downloadRateLimit, open?.download]),
+            upload: .lowest(of: [configuration.uploadRateLimit, open?.upload]))
+    }
+
+    private func set(_ rates: Rates, of key: SessionKey) {
+        engine.setRateLimit(session: key, rates.download)
+        engine.setUploadRateLimit(session: key, rates.upload)
+    }
+
+    /// Applies the limits of time windows that have begun or ended.
+    /// - Returns: milliseconds until the next one may begin or end; nil if there is none with limits.
+    func followCalendars(at now: Timestamp) -> Int64? {
+        let known = calendars.withLock { $0 }
+        for (key, calendar) in known {
+            let rates = rates(of: calendar.session, at: now)
+            guard rates != calendar.now else { continue }
+            calendars.withLock { $0[key]?.now = rates }
+            set(rates, of: key)
+        }
+        // Windows begin and end at whole minutes.
+        return known.isEmpty ? nil : 60_000 - now.rawValue % 60_000
     }
 
     /// Watches committed events: the limits of a session end with it.
     func follow(_ events: [EventRecord]) {
         for event in events where event.type == .sessionInvalidated {
-            engine.setRateLimit(session: event.session, .unlimited)
-            engine.setUploadRateLimit(session: event.session, .unlimited)
+            calendars.withLock { $0[event.session] = nil }
+            set(Rates(download: .unlimited, upload: .unlimited), of: event.session)
         }
     }
 

@@ -82,6 +82,7 @@ extension TaskTransitions {
                     try notes.store(in: transaction)
                     now = try transaction.task(id) ?? now
                 }
+                let event = try stillApplies(event, to: now, in: transaction)
                 let asked = try policy.flatMap { try question(inPlaceOf: event, of: now, $0, offer, in: transaction) }
                 let waits = try asked ?? wait(inPlaceOf: event, of: id, in: transaction)
                 return try apply(waits ?? event, to: now, adding: metrics, in: transaction)
@@ -89,5 +90,13 @@ extension TaskTransitions {
         } catch let error as TransferError where error.code == .taskWrongState || error.code == .taskNotFound {
             return nil
         }
+    }
+
+    /// The machine's network or power may be another one than when it stopped the run.
+    private func stillApplies(
+        _ event: TaskEvent, to record: TaskRecord, in transaction: StoreTransaction
+    ) throws -> TaskEvent {
+        guard case .blocked(let reason, _, _) = event, reason.isOfMachine else { return event }
+        return machine?.event(for: record, in: try transaction.session(record.session)) ?? .preempted(.allowedAgain)
     }
 }

@@ -27,6 +27,11 @@ final class RunTable: Sendable {
     /// What ended runs received and sent.
     private let finished = Guarded((received: Int64(0), sent: Int64(0)))
 
+    /// Called when the first run begins and when the last one has stopped.
+    private let changesUse: @Sendable () -> Void
+
+    init(changesUse: @escaping @Sendable () -> Void = {}) { self.changesUse = changesUse }
+
     subscript(id: TaskID) -> TransferRun? { runs.withLock { $0.holding[id] ?? $0.ending[id] } }
     var all: [TransferRun] { runs.withLock { Array($0.holding.values) + $0.ending.values } }
     var count: Int { runs.withLock { $0.holding.count + $0.ending.count } }
@@ -36,7 +41,13 @@ final class RunTable: Sendable {
     /// The runs whose end is not committed yet.
     var pendingEnds: [TransferRun] { runs.withLock { Array($0.ending.values) } }
 
-    func insert(_ run: TransferRun) { runs.withLock { $0.holding[run.task] = run } }
+    func insert(_ run: TransferRun) {
+        let isFirst = runs.withLock { state in
+            state.holding[run.task] = run
+            return state.holding.count + state.ending.count == 1
+        }
+        if isFirst { changesUse() }
+    }
 
     /// Lets runs that only wait for their client leave their slots, and runs that continue take them back.
     /// - Parameter boot: milliseconds of the boot clock.
@@ -79,12 +90,14 @@ final class RunTable: Sendable {
             sums.received += run.bytesTransferred
             sums.sent += run.bytesUploaded
         }
-        return runs.withLock { state in
+        let (freesSlot, isLast) = runs.withLock { state in
             if state.ending[run.task] === run { state.ending[run.task] = nil }
-            guard state.holding[run.task] === run else { return false }
-            state.holding[run.task] = nil
-            return true
+            let freesSlot = state.holding[run.task] === run
+            if freesSlot { state.holding[run.task] = nil }
+            return (freesSlot, state.holding.isEmpty && state.ending.isEmpty)
         }
+        if isLast { changesUse() }
+        return freesSlot
     }
 
     /// The current rates, and the body bytes since the daemon started.

@@ -42,8 +42,10 @@ final class TransferRun: Sendable {
     let waitsForConnectivity: Bool
     /// When it got its slot, in milliseconds of the boot clock.
     let startedAt: Int64
-    /// The host of the connection, if there is no proxy.
-    var directHost: String? { findDirectHost() }
+    /// The member `interface` of the task or its session.
+    let interface: String?
+    /// The host of the connection, if there is no proxy and no `interface`.
+    var directHost: String? { interface == nil ? findDirectHost() : nil }
     private let findDirectHost: @Sendable () -> String?
     /// Called for the first good answer.
     private let tellAnswered: @Sendable (TransferRun) -> Void
@@ -59,7 +61,7 @@ final class TransferRun: Sendable {
     ///   - directHost: evaluated when it is needed.
     ///   - hostAnswered: called on any thread, for the first good answer.
     init(
-        _ record: TaskRecord, startedAt: Int64 = 0, waitsForConnectivity: Bool = true,
+        _ record: TaskRecord, startedAt: Int64 = 0, waitsForConnectivity: Bool = true, interface: String? = nil,
         cookies: TaskCookies? = nil, hsts: TaskHSTS? = nil,
         directHost: @autoclosure @escaping @Sendable () -> String?,
         hostAnswered: @escaping @Sendable (TransferRun) -> Void
@@ -67,6 +69,7 @@ final class TransferRun: Sendable {
         findDirectHost = directHost
         self.startedAt = startedAt
         self.waitsForConnectivity = waitsForConnectivity
+        self.interface = interface
         tellAnswered = hostAnswered
         task = record.id
         kind = record.spec.kind

@@ -120,7 +120,12 @@ struct Admission {
             var task = AdmittedTask(spec: spec)
             if spec.resumeData != nil { task.checkpoint = try await unpackResumeData(&task.spec, path: path) }
             let url = try given ?? URLRules.parse(task.spec.url ?? "")
-            if url.scheme == .helper { try await files.requireHelper(for: url) }
+            if url.scheme == .helper {
+                try await files.requireHelper(for: url)
+                if (task.spec.interface ?? session.configuration.interface) != nil {
+                    throw TransferError.unboundHelper(url.schemeName)
+                }
+            }
             task.host = host(of: url)
             let named = Self.localFiles(of: task.$spec, url, path: path)
             if !named.isEmpty { try await files.checkReadable(named, owner: owner) }
@@ -237,6 +242,7 @@ struct Admission {
         if destination.path == nil, destination.directory == nil {
             destination.directory =
                 session.configuration.directory ?? configuration.downloadDirectory ?? files.ownFolder(of: owner)
+            if session.configuration.directories?.isEmpty == false { destination.isDefault = true }
         }
         return destination
     }

@@ -66,6 +66,7 @@ struct SessionController: SessionServing {
         }
         rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
+        if configuration?.namesConditions ?? false { signal.conditionsChanged() }
         signal.changed()
         if configuration != nil { launches?.look(at: key) }
         return session
@@ -91,9 +92,14 @@ struct SessionController: SessionServing {
                 try await files.checkExecutable(program, field: "configuration.launch.argv")
             }
         }
-        guard let directory = configuration.directory else { return }
-        let plan = try DestinationPlan(Destination(directory: directory))
-        _ = try await files.admit(plan, owner: owner, field: "configuration.directory")
+        var folders = configuration.directory.map { [(field: "directory", path: $0)] } ?? []
+        for (index, rule) in (configuration.directories ?? []).enumerated() {
+            folders.append(("directories[\(index)].directory", rule.directory))
+        }
+        for folder in folders {
+            let plan = try DestinationPlan(Destination(directory: folder.path))
+            _ = try await files.admit(plan, owner: owner, field: "configuration.\(folder.field)")
+        }
     }
 
     func finish(_ key: SessionKey) async throws -> SessionRecord {
@@ -156,6 +162,9 @@ struct SessionController: SessionServing {
 extension SessionConfiguration {
     /// Tells whether a change sets or unsets the time windows.
     fileprivate var namesSchedule: Bool { schedule != nil || cleared.contains("schedule") }
+
+    /// Tells whether a change sets or unsets what the machine's network and power forbid.
+    fileprivate var namesConditions: Bool { namedMembers.contains(where: Self.conditions.contains) }
 }
 
 // MARK: - Pause

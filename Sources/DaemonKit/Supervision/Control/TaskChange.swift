@@ -49,7 +49,9 @@ struct TaskChange: Sendable {
             try transaction.setCheckpoint(record.id, named)
         }
         try transaction.setSpec(record.id, spec, host: host ?? record.host)
-        if let destination { try move(record, to: destination, at: now, transitions.storeID, in: transaction) }
+        if let destination {
+            try Self.move(record, to: destination, at: now.wall, transitions.storeID, in: transaction)
+        }
         try parameters.storePosition(of: record.id, at: now.wall, in: transaction)
         try changeState(of: record, transitions, at: now, in: transaction)
         _ = try transaction.append(
@@ -87,19 +89,19 @@ struct TaskChange: Sendable {
 
     /// Gives the part file its new destination. The names that it has or may have are stored in the same commit, so
     /// that they are removed even if the daemon dies before the part file has moved.
-    private func move(
-        _ record: TaskRecord, to moved: MovedDestination, at now: ClockReading, _ storeID: String,
+    static func move(
+        _ record: TaskRecord, to moved: MovedDestination, at now: Timestamp, _ storeID: String,
         in transaction: StoreTransaction
     ) throws {
         try transaction.setDestinationDevice(record.id, moved.device)
         var changed = record
         changed.spec.destination = moved.destination
         changed.checkpoint = nil
-        let wanted = LeftPart.all(of: changed, in: storeID, at: now.wall)
+        let wanted = LeftPart.all(of: changed, in: storeID, at: now)
         try transaction.forget(wanted)
         guard TaskHead(record).mayHavePart else { return }
         let paths = Set(wanted.map(\.path))
-        try transaction.note(LeftPart.all(of: record, in: storeID, at: now.wall).filter { !paths.contains($0.path) })
+        try transaction.note(LeftPart.all(of: record, in: storeID, at: now).filter { !paths.contains($0.path) })
     }
 
     private func changeState(
@@ -109,7 +111,9 @@ struct TaskChange: Sendable {
         guard !before.state.isFinal else { return }
         if parameters.changesRequest {
             _ = try transitions.apply(.retargeted, to: record.id, in: transaction)
-        } else if destination != nil, before.waitsForDisk {
+        } else if destination != nil && before.waitsForDisk
+            || parameters.changesConditions && before.reason?.isOfMachine == true
+        {
             _ = try transitions.apply(.conditionCleared, to: record.id, in: transaction)
         }
         guard let begin = parameters.earliestBeginAt, let status = try transaction.status(of: record.id) else { return }
@@ -133,8 +137,6 @@ extension TaskStatus {
 }
 
 extension UpdateTask {
-    var changedFields: [String] { Self.shape.present(in: self).map(\.name).filter { $0 != "id" } }
-
     /// The spec with every change except that of the destination.
     func applied(to spec: TaskSpec) -> TaskSpec {
         var spec = spec
@@ -151,12 +153,17 @@ extension UpdateTask {
             spec.netrc = netrc
         }
         spec.proxy = proxy ?? spec.proxy
+        spec.interface = interface ?? spec.interface
         spec.caFile = caFile ?? spec.caFile
         spec.checksum = checksum ?? spec.checksum
         spec.conflictPolicy = conflictPolicy ?? spec.conflictPolicy
         spec.description = description ?? spec.description
         spec.earliestBeginAt = earliestBeginAt ?? spec.earliestBeginAt
         spec.deadlineAt = deadlineAt ?? spec.deadlineAt
+        spec.allowsExpensiveNetworkAccess = allowsExpensiveNetworkAccess ?? spec.allowsExpensiveNetworkAccess
+        spec.allowsCellularAccess = allowsCellularAccess ?? spec.allowsCellularAccess
+        spec.allowsConstrainedNetworkAccess = allowsConstrainedNetworkAccess ?? spec.allowsConstrainedNetworkAccess
+        spec.isDiscretionary = isDiscretionary ?? spec.isDiscretionary
         return spec
     }
 
@@ -170,9 +177,9 @@ extension UpdateTask {
                 "Task \(id) is completed; only its description, priority, rateLimit and position can change.",
                 details: ["state": .string(state.rawValue)])
         }
-        guard !state.isFinal || earliestBeginAt == nil else {
+        guard !state.isFinal || earliestBeginAt == nil && !changesConditions else {
             throw TransferError(
-                .taskWrongState, "Task \(id) is \(state.rawValue); retry it first, then say when it may begin.",
+                .taskWrongState, "Task \(id) is \(state.rawValue); retry it first, then say when it may run.",
                 details: ["state": .string(state.rawValue)])
         }
     }

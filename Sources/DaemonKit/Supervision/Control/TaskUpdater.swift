@@ -44,6 +44,7 @@ struct TaskUpdater: TaskUpdating {
         logger.info(
             "updated", metadata: ["task": "\(id)", "fields": "\(parameters.changedFields.joined(separator: ","))"])
         signal.changed()
+        if parameters.changesConditions { signal.conditionsChanged() }
         // A copy to another file system may take longer than clients wait. It continues after the answer.
         if isMoving {
             await moves.finish(id, waitingAtMost: Self.patienceWithMoves)
@@ -53,9 +54,9 @@ struct TaskUpdater: TaskUpdating {
     }
 
     private static let patienceWithMoves: Duration = .seconds(5)
-    private static let fieldsOfAdministrators: Set = [
+    private static let fieldsOfAdministrators = SessionConfiguration.conditions.union([
         "priority", "rateLimit", "description", "earliestBeginAt", "deadlineAt", "position",
-    ]
+    ])
 
     /// Stores the change and puts a new rate limit in force. No run begins meanwhile: it would have the earlier limit.
     private func stored(_ change: TaskChange, over known: TaskRecord) async throws -> TaskRecord {
@@ -91,7 +92,8 @@ struct TaskUpdater: TaskUpdating {
             return TaskChange(parameters: parameters, destination: nil, host: host)
         }
         let present = try DestinationPlan(record.spec.destination)
-        let destination = wanted.completed(by: present)
+        var destination = wanted.completed(by: present)
+        if wanted.path == nil, wanted.directory == nil { destination.isDefault = record.spec.destination?.isDefault }
         let plan = try DestinationPlan(destination)
         let device = try await files.admit(plan, owner: record.session.owner, field: "destination")
         return TaskChange(

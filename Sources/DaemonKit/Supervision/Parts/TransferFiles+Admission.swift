@@ -81,8 +81,8 @@ extension TransferFiles {
             var info = stat()
             let isFile = stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
             guard isFile, Glibc.access(path, X_OK) == 0 else {
-                let fault = isFile ? "is not executable: run chmod +x on it" : "is not a file"
-                throw TransferError.bad(field, "\(path) \(fault), or name another program.")
+                let fault = isFile ? "is not executable: run chmod +x on it, or" : "is not a file:"
+                throw TransferError.bad(field, "\(path) \(fault) name another program.")
             }
         }
     }

@@ -13,6 +13,7 @@ actor Dispatcher {
     private let time: any TimeSource
     private let settings: @Sendable () -> DaemonSettings
     private let closedUntil: @Sendable (SessionRecord, Timestamp) -> Timestamp?
+    private let machine: MachineState?
     private let asked: @Sendable (TaskRecord) -> Void
     private let begin: @Sendable ([(task: TaskRecord, session: SessionRecord)]) -> Void
     private let signal: SupervisionSignal
@@ -33,6 +34,8 @@ actor Dispatcher {
     private let retry = Guarded<Int64?>(nil)
     private var ahead = LookAhead()
     private var hasHeard = false
+    /// Tasks of the store's last answer that the machine's network or power forbids.
+    private var hindered: [TaskID] = []
 
     /// - Parameters:
     ///   - closedUntil: returns when the session's next time window opens; nil if one is open.
@@ -41,7 +44,7 @@ actor Dispatcher {
     init(
         store: TransferStore, runs: RunTable, slots: SharedSlots, transitions: TaskTransitions,
         time: any TimeSource, settings: @escaping @Sendable () -> DaemonSettings, logger: Logger,
-        closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?,
+        closedUntil: @escaping @Sendable (SessionRecord, Timestamp) -> Timestamp?, machine: MachineState? = nil,
         asked: @escaping @Sendable (TaskRecord) -> Void = { _ in },
         begin: @escaping @Sendable ([(task: TaskRecord, session: SessionRecord)]) -> Void
     ) {
@@ -57,6 +60,7 @@ actor Dispatcher {
         self.settings = settings
         self.logger = logger
         self.closedUntil = closedUntil
+        self.machine = machine
         self.asked = asked
         self.begin = begin
     }
@@ -140,6 +144,7 @@ actor Dispatcher {
 
     /// Performs one round. Returns true if another one may start more.
     private func fill() async throws -> Bool {
+        if machine?.isAsleep == true { return false }
         let now = time.reading()
         turnEnd.withLock { $0 = nil }
         // Done first, because it brings back the tasks of hosts that were held.
@@ -160,15 +165,16 @@ actor Dispatcher {
             let running = Set(active.map(\.session))
             let (candidates, sessions) = try await isFirst ? lookAhead(query, running) : ask(query, running)
             isFirst = false
-            let closedSessions = Set(sessions.values.filter { closedUntil($0, now.wall) != nil }.map(\.key))
-            let closed = candidates.tasks.filter { closedSessions.contains($0.session) }
-            if !closed.isEmpty {
-                try await block(closed, now)
-                return true
-            }
-            let decision = decide(candidates.tasks, active, SlotLimits(settings, sessions), now)
+            let closed = try await holdBack(candidates.tasks, sessions, now)
+            // However many must wait, the others begin now.
+            let open = closed.isEmpty ? candidates.tasks : candidates.tasks.filter { !closed.contains($0.id) }
+            let decision = decide(open, active, SlotLimits(settings, sessions), now)
             preempt(decision, among: active)
-            if !decision.start.isEmpty { return try await start(decision.start, sessions, now) != nil }
+            if !decision.start.isEmpty {
+                let claimed = try await start(decision.start, sessions, now)
+                return claimed != nil || !closed.isEmpty
+            }
+            if !closed.isEmpty { return true }
             // A further look sees other tasks and other turns.
             turnEnd.withLock { $0 = [$0, decision.nextLook].compactMap(\.self).min() }
             guard decision.preempt.isEmpty, candidates.hasMoreLanes, !candidates.tasks.isEmpty,
@@ -286,30 +292,53 @@ actor Dispatcher {
     private func ask(
         _ query: CandidateQuery, _ running: Set<SessionKey>
     ) async throws -> (Candidates, [SessionKey: SessionRecord]) {
-        let (candidates, sessions) = try await store.read { snapshot in
+        let (candidates, sessions, hindered) = try await store.read { [machine] snapshot in
             let candidates = try snapshot.candidates(query)
             let keys = Set(candidates.sessions.map(\.session)).union(running)
-            let sessions = try keys.compactMap { try snapshot.session($0) }
-            return (candidates, Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, $0) }))
+            let known = try keys.compactMap { try snapshot.session($0) }
+            let sessions = Dictionary(uniqueKeysWithValues: known.map { ($0.key, $0) })
+            let hindered = try machine?.hindered(candidates.tasks.map(\.id), sessions, in: snapshot) ?? []
+            return (candidates, sessions, hindered)
         }
+        self.hindered = hindered
         let held = candidates.heldLanes
         // If this fails, they are read again the next time.
         if !held.isEmpty { try? await store.write { try $0.hold(held) } }
         return (candidates, sessions)
     }
 
-    /// Makes tasks of a session outside its time windows wait for the next window. It uses the current windows, because
-    /// a change of them has already reconsidered the waiting tasks.
-    private func block(_ tasks: [QueuedTask], _ now: ClockReading) async throws {
-        let (transitions, closedUntil) = (transitions, closedUntil)
+    /// Makes those of the read tasks wait that may not begin now, whether or not a slot is free.
+    private func holdBack(
+        _ tasks: [QueuedTask], _ sessions: [SessionKey: SessionRecord], _ now: ClockReading
+    ) async throws -> Set<TaskID> {
+        let closedSessions = Set(sessions.values.filter { closedUntil($0, now.wall) != nil }.map(\.key))
+        let closed = Set(tasks.filter { closedSessions.contains($0.session) }.map(\.id) + hindered)
+        guard !closed.isEmpty else { return [] }
+        try await block(closed.sorted(), now)
+        ahead.remove(Array(closed))
+        return closed
+    }
+
+    /// Makes tasks wait that are outside the time windows of their session, or that the machine's network or power
+    /// forbids. It uses the current windows and conditions, because a change of them has already reconsidered the waiting
+    /// tasks.
+    private func block(_ tasks: [TaskID], _ now: ClockReading) async throws {
+        let (transitions, closedUntil, machine) = (transitions, closedUntil, machine)
         try await store.write { transaction in
             var openings = SessionOpenings(now: now.wall, closedUntil: closedUntil)
-            for task in tasks {
-                guard let record = try transitions.readable(task.id, in: transaction), record.status.state == .queued,
-                    let opening = try openings.opening(of: record.session, in: transaction)
-                else { continue }
-                _ = try transitions.apply(
-                    .blocked(.schedule, nil, nextAttemptAt: opening), to: record, in: transaction)
+            for id in tasks {
+                guard let record = try transitions.readable(id, in: transaction), record.status.state == .queued else {
+                    continue
+                }
+                if let opening = try openings.opening(of: record.session, in: transaction) {
+                    _ = try transitions.apply(
+                        .blocked(.schedule, nil, nextAttemptAt: opening), to: record, in: transaction)
+                } else if case .blocked(let reason, let error, _)? = machine?.event(
+                    for: record, in: try transaction.session(record.session))
+                {
+                    _ = try transitions.apply(
+                        .blocked(reason, error, nextAttemptAt: nil), to: record, in: transaction)
+                }
             }
         }
     }

@@ -40,6 +40,13 @@ final class Gatekeeper: Sendable {
         if gates.withLock({ $0.received(from: host, at: now) }) { signal.queueChanged() }
     }
 
+    /// The machine has woken: what is known of silent hosts is from before its sleep.
+    func forgetSilence() {
+        let now = time.reading()
+        gates.withLock { $0.forgetSilence(at: now) }
+        signal.queueChanged()
+    }
+
     // MARK: What clients ask
 
     /// Lets `task` be tried now, as a client requested; false if its host is not held.

@@ -1,17 +1,19 @@
+import CurlEngine
 import DaemonSetup
 import Logging
 import TransferCore
 import TransferModel
 import TransferStore
 
-/// Follows the network and the files that configure name resolution. Tasks that wait for them resume, and tasks that
-/// have lost their route wait.
+/// Follows the network, the files that configure name resolution, and what the machine's network and power forbid. Tasks
+/// that wait for them resume, and tasks that have lost their route, or are forbidden, wait.
 struct NetworkFollower: Sendable {
     let store: TransferStore
     let network: NetworkMonitor
     let runs: RunTable
     let gates: Gatekeeper
     let policies: TaskPolicies
+    let machine: MachineState
     let waiting: WaitingTasks
     let time: any TimeSource
     let signal: SupervisionSignal
@@ -28,8 +30,13 @@ struct NetworkFollower: Sendable {
 
     private func follow(_ state: NetworkState) async {
         for run in runs.all {
+            if let name = run.interface {
+                if NetworkInterface(name) == nil { run.requestAbort(.transition(lost(run, .noInterface(name)))) }
+                continue
+            }
             guard let host = run.directHost, !state.isReachable(host: host) else { continue }
-            run.requestAbort(.transition(lost(run, host)))
+            run.requestAbort(
+                .transition(lost(run, TransferError(.networkLost, "No network leads to \(host) now."))))
         }
         do {
             let known = try await store.read { try $0.sessions(owner: nil) }
@@ -37,6 +44,9 @@ struct NetworkFollower: Sendable {
             let now = time.reading().wall
             try await waiting.clear(.network) { [policies] record in
                 let session = sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now)
+                if let name = policies.policy(of: record, in: session).network.interface {
+                    return NetworkInterface(name) != nil
+                }
                 guard let host = policies.directHost(of: record, in: session) else { return state.isUp }
                 return state.isReachable(host: host)
             }
@@ -45,14 +55,50 @@ struct NetworkFollower: Sendable {
         }
     }
 
-    /// Returns what happens to a run if no network leads to its host.
-    private func lost(_ run: TransferRun, _ host: String) -> TaskEvent {
-        let error = TransferError(.networkLost, "No network leads to \(host) now.")
+    /// Returns what happens to a run whose network has gone.
+    private func lost(_ run: TransferRun, _ error: TransferError) -> TaskEvent {
         guard run.waitsForConnectivity else {
             return .attemptFailed(AttemptFailure(error: error, disposition: .permanent), RetryPolicy(), jitter: 0)
         }
         let next = time.reading().wall.advanced(by: TaskMachine.recheckDelay)
         return .blocked(.network, error, nextAttemptAt: next)
+    }
+
+    /// Follows what the machine's network and power forbid, until the signal is stopped.
+    func followConditions() async {
+        let news = signal.listen(to: .conditions)
+        // A wait of the last daemon may be over.
+        repeat {
+            while await !heedConditions(), !signal.isStopped { try? await Task.sleep(for: .seconds(1)) }
+        } while await news.next() != nil
+    }
+
+    /// - Returns: false if the store failed.
+    private func heedConditions() async -> Bool {
+        do {
+            let ids = runs.all.map(\.task)
+            let (known, running) = try await store.read { (try $0.sessions(owner: nil), try $0.tasks(ids)) }
+            let sessions = Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
+            for record in running {
+                guard let event = machine.event(for: record, in: sessions[record.session]) else { continue }
+                runs[record.id]?.requestAbort(.transition(event))
+            }
+            // What was decided before the change is stored when this write is over, and found below.
+            try await store.write { _ in }
+            if machine.takeWoken() { try await waiting.clear(.retry) { _ in true } }
+            for reason in WaitReason.ofMachine {
+                // A task that another condition forbids is queued too, and then waits for that one.
+                try await waiting.clear(reason) { [machine] record in
+                    guard case .blocked(_, let error, _)? = machine.event(for: record, in: sessions[record.session])
+                    else { return true }
+                    return error != record.status.error
+                }
+            }
+            return true
+        } catch {
+            logger.retried("cannot reconsider tasks after a change of the machine's network or power", error)
+            return false
+        }
     }
 
     /// Follows the files that configure name resolution. Tasks whose host had no address are tried at once.

@@ -11,17 +11,35 @@ package final class SharedSlots: Sendable {
     /// Only one dispatcher fills slots at a time. Otherwise two could take the same free slot.
     let rounds = Turnstile(width: 1)
     private let tables = Guarded<[RunTable]>([])
+    private let told = Guarded(false)
+    private let transfersRun: @Sendable (Bool) -> Void
 
-    package init(time: any TimeSource = SystemTime(), scheduling: SchedulingPolicy = SchedulingPolicy()) {
+    /// - Parameter transfersRun: told whether transfers run, when that changes and when settings change. It must neither
+    ///   wait nor call back.
+    package init(
+        time: any TimeSource = SystemTime(), scheduling: SchedulingPolicy = SchedulingPolicy(),
+        transfersRun: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) {
         self.scheduling = scheduling
+        self.transfersRun = transfersRun
         gates = Gatekeeper(policy: scheduling, time: time, signal: signal)
     }
 
     /// Makes the table of another supervision's runs.
     func makeTable() -> RunTable {
-        let table = RunTable()
+        let table = RunTable { [weak self] in self?.tellWhetherTransfersRun() }
         tables.withLock { $0.append(table) }
         return table
+    }
+
+    /// - Parameter anew: tells it although it has not changed.
+    func tellWhetherTransfersRun(anew: Bool = false) {
+        told.withLock { told in
+            let now = tables.withLock { $0 }.contains { $0.count > 0 }
+            guard anew || now != told else { return }
+            told = now
+            transfersRun(now)
+        }
     }
 
     /// All runs, in any supervision, that hold a slot or left it until their client lets them continue.

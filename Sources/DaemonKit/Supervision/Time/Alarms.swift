@@ -21,6 +21,7 @@ struct Alarms: Sendable {
     let deadlines: Deadlines
     let waiting: WaitingTasks
     let schedules: ScheduleKeeper
+    let rates: RateLimits
     let endings: UploadEndings
     let disks: DiskWaits
     let leftParts: LeftParts
@@ -97,8 +98,10 @@ struct Alarms: Sendable {
         try await deadlines.pass(at: now, limit: Self.batch)
         let woken = try await waiting.wake(at: now, limit: Self.batch)
         try await schedules.close(at: now)
+        let nextRates = rates.followCalendars(at: now.wall)
         if woken == Self.batch { return .zero }
         var wait = Self.longestSleep.duration
+        if let nextRates { wait = min(wait, .milliseconds(nextRates)) }
         if let next = try await deadlines.passDecisions(at: now) { wait = min(wait, .milliseconds(next)) }
         if let next = try await store.read({ try $0.nextTimes(after: now.wall).earliest }) {
             wait = min(wait, .milliseconds(max(0, next.rawValue - now.wall.rawValue)))

@@ -25,6 +25,7 @@ package struct TaskTransitions: Sendable {
     let clocks = SessionClocks()
     /// The most unfinished tasks of one user; nil for no limit.
     var queueLimit: @Sendable () -> Int? = { nil }
+    var machine: MachineState?
     /// Called for tasks that were set aside because their rows cannot be read, possibly twice for one task.
     var unreadable: @Sendable (TaskID, TransferError) -> Void = { _, _ in }
 

@@ -37,7 +37,7 @@ struct RateLimitsTests {
     @Test func theLimitsOfASessionEndWithIt() throws {
         let engine = Engine()
         let configuration = try ConfigurationFixture().loader.load()
-        let rates = RateLimits(engine: engine) { configuration }
+        let rates = RateLimits(engine: engine, windows: SessionSchedules(), time: ManualTime()) { configuration }
         let (now, key) = (Timestamp(milliseconds: 0), SessionKey(owner: UserID(1), identifier: "s"))
         var session = SessionRecord(key: key, createdAt: now)
         session.configuration.downloadRateLimit = ByteRate(5)
@@ -46,5 +46,40 @@ struct RateLimitsTests {
         #expect(engine.limits.withLock { $0[key]?.down } == ByteRate(5))
         rates.follow([EventRecord(time: now, type: .sessionInvalidated, session: key)])
         #expect(engine.limits.withLock { $0[key].map { $0.down == .unlimited && $0.up == .unlimited } } == true)
+    }
+
+    /// The lower of the session's own limit and that of the open windows counts, and changes when a window does.
+    @Test func limitsFollowTheCalendar() throws {
+        let (engine, time) = (Engine(), ManualTime())
+        let configuration = try ConfigurationFixture().loader.load()
+        let rates = RateLimits(engine: engine, windows: SessionSchedules(), time: time) { configuration }
+        let key = SessionKey(owner: UserID(1), identifier: "s")
+        func text(_ hours: Double) -> String {
+            let date = time.reading().wall.advanced(by: Seconds(hours * 3600))
+            let minute = (Int(date.rawValue / 1000) + LocalTime.utcOffset(date)) / 60 % 1440
+            return [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+        }
+        var (slow, fast) = (ScheduleWindow(begin: text(0), end: text(1)), ScheduleWindow(begin: text(1), end: text(2)))
+        (slow.downloadRateLimit, slow.uploadRateLimit) = (5, 50)
+        fast.downloadRateLimit = 40
+        var session = SessionRecord(key: key, createdAt: time.reading().wall)
+        session.configuration.schedule = [slow, fast]
+        session.configuration.downloadRateLimit = 30
+        session.configuration.uploadRateLimit = 20
+        func limits() -> [ByteRate?] { engine.limits.withLock { [$0[key]?.down, $0[key]?.up] } }
+        rates.apply(of: session)
+        #expect(limits() == [5, 20])
+        let wait = try #require(rates.followCalendars(at: time.reading().wall))
+        #expect((time.reading().wall.rawValue + wait) % 60_000 == 0 && wait > 0)
+        time.advance(3600)
+        _ = rates.followCalendars(at: time.reading().wall)
+        #expect(limits() == [30, 20])
+        session.configuration.schedule = nil
+        rates.apply(of: session)
+        #expect(rates.followCalendars(at: time.reading().wall) == nil)
+        session.configuration.schedule = [slow]
+        rates.apply(of: session)
+        rates.follow([EventRecord(time: time.reading().wall, type: .sessionInvalidated, session: key)])
+        #expect(limits() == [.unlimited, .unlimited] && rates.followCalendars(at: time.reading().wall) == nil)
     }
 }

@@ -18,7 +18,7 @@ final class DispatcherStage: Sendable {
     private let queue: SupervisionSignal.Listener
     let dispatcher: Dispatcher
 
-    init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil) {
+    init(_ fixture: SupervisionFixture, closedUntil: Timestamp? = nil, machine: MachineState? = nil) {
         let (started, settings, time) = (started, settings, fixture.time)
         let slots = SharedSlots(time: time)
         let runs = slots.makeTable()
@@ -29,7 +29,7 @@ final class DispatcherStage: Sendable {
         dispatcher = Dispatcher(
             store: fixture.store, runs: runs, slots: slots, transitions: fixture.transitions, time: time,
             settings: { settings.withLock { $0 } }, logger: Logger(label: "test"),
-            closedUntil: { _, _ in closedUntil },
+            closedUntil: { _, _ in closedUntil }, machine: machine,
             begin: { claims in
                 for claim in claims {
                     runs.insert(TransferRun(claim.task, startedAt: time.reading().boot, directHost: nil) { _ in })

@@ -355,4 +355,46 @@ import TransferStore
         #expect(status?.nextAttemptAt == opening)
         #expect(stage.startedIDs.isEmpty)
     }
+
+    /// However many and important they are: they take no slot and stop no run, and those behind them begin.
+    @Test func whatTheMachineForbidsWaitsAndHoldsNobody() async throws {
+        let fixture = try SupervisionFixture()
+        let configuration = try ConfigurationFixture().loader.load()
+        let machine = MachineState { configuration }
+        var metered = MachineConditions()
+        metered.isMetered = true
+        _ = machine.set(metered)
+        let tasks = try await fixture.add(hosts: Array(repeating: "one", count: 300) + ["two"])
+        let (allowed, forbidden) = (tasks[300], Set(tasks.prefix(300).map(\.id)))
+        let runs = DispatcherStage(fixture, machine: machine)
+        runs.settings.withLock { $0.global.maximumConcurrentTasks = 1 }
+        try await fixture.store.write { transaction in
+            for task in tasks.prefix(300) {
+                var spec = task.spec
+                spec.allowsExpensiveNetworkAccess = false
+                spec.priority = .high
+                try transaction.setSpec(task.id, spec, host: task.host)
+            }
+        }
+        await runs.dispatcher.fillSlots()
+        #expect(runs.startedIDs == [allowed.id] && runs.runs.all.allSatisfy { !$0.isAborting })
+        let waiting = try await fixture.store.read { try $0.waiting(reason: .metered, limit: 1000) }
+        #expect(!waiting.isEmpty && forbidden.isSuperset(of: waiting.map(\.id)))
+        #expect(waiting.allSatisfy { $0.status.attempts == 0 && $0.status.nextAttemptAt == nil })
+    }
+
+    @Test func nothingBeginsBeforeASleep() async throws {
+        let fixture = try SupervisionFixture()
+        let configuration = try ConfigurationFixture().loader.load()
+        let machine = MachineState { configuration }
+        let task = try await fixture.add(hosts: ["a"])[0]
+        let stage = DispatcherStage(fixture, machine: machine)
+        machine.fallAsleep()
+        await stage.dispatcher.fillSlots()
+        #expect(stage.startedIDs.isEmpty)
+        machine.wake()
+        await stage.dispatcher.fillSlots()
+        #expect(stage.startedIDs == [task.id])
+        #expect(machine.takeWoken() && !machine.takeWoken())
+    }
 }

@@ -32,7 +32,7 @@ import TransferStore
             return [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
         }
         var configuration = SessionConfiguration()
-        configuration.schedule = [ScheduleWindow(from: text(from), to: text(to))]
+        configuration.schedule = [ScheduleWindow(begin: text(from), end: text(to))]
         return configuration
     }
 

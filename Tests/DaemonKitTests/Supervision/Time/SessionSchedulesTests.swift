@@ -6,7 +6,7 @@ import TransferModel
 struct SessionSchedulesTests {
     @Test func sessionsThatAreOverAreForgotten() {
         let schedules = SessionSchedules()
-        let windows = [ScheduleWindow(from: "01:00", to: "02:00")]
+        let windows = [ScheduleWindow(begin: "01:00", end: "02:00")]
         for number in 0...SessionSchedules.most {
             #expect(schedules.windows(of: SessionKey(owner: .root, identifier: "\(number)"), windows) != nil)
         }
