@@ -39,7 +39,8 @@ with open(LAYER, "rb") as file:
 created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(SECONDS))
 config = {
     "created": created,
-    "architecture": ARCHITECTURE,
+    # The names of Go, which differ from Debian's.
+    "architecture": {"armhf": "arm", "i386": "386", "ppc64el": "ppc64le"}.get(ARCHITECTURE, ARCHITECTURE),
     "os": "linux",
     "config": {
         "User": "1000:1000",

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A service of the bus, which comes and goes.
 ///
 /// Calls go to the connection that owns its name, so that they reach nobody else and start nothing, and signals count
@@ -13,6 +15,7 @@ final class BusService {
     private(set) var isSettled = false
     private var connection: BusConnection?
     private var slots: [BusSlot] = []
+    private var question: BusSlot?
 
     init(_ name: String, _ path: String) {
         self.name = name
@@ -33,17 +36,25 @@ final class BusService {
             connection.hear("type='signal',sender='\(name)',path='\(path)',\(rule)") { [unowned self] message in
                 if let owner, message.sender == owner { receive(message) }
             },
-            connection.call(driver, "/org/freedesktop/DBus", driver, "GetNameOwner", [name]) { [unowned self] message in
-                become(message.errorNumber == 0 ? message.text() : nil)
-            },
         ]
         self.slots = slots.compactMap { $0 }
+        askForOwner()
+    }
+
+    private func askForOwner() {
+        let driver = BusConnection.driver
+        question = connection?.call(driver, "/org/freedesktop/DBus", driver, "GetNameOwner", [name]) {
+            [unowned self] message in
+            // A machine that has just started may be slow.
+            if message.errorNumber == ETIMEDOUT { return askForOwner() }
+            become(message.errorNumber == 0 ? message.text() : nil)
+        }
     }
 
     /// The connection is lost.
     func leave() {
         connection = nil
-        slots = []
+        (slots, question) = ([], nil)
         become(nil)
         isSettled = false
     }

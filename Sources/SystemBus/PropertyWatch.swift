@@ -55,6 +55,7 @@ final class PropertyWatch {
             if properties == nil { due = min(due ?? .max, askedAt + Self.retry) }
             become(properties ?? [:])
         }
+        if question == nil { due = now + Self.retry }
     }
 
     private func become(_ new: [String: BusValue]) {

@@ -108,6 +108,8 @@ private final class Inhibitor {
         guard question == nil, descriptor < 0 else { return }
         question = service.call(Self.interface, "Inhibit", arguments) { [unowned self] answer in
             question = nil
+            // logind may ask for permission, and the machine may have just started.
+            if answer.errorNumber == ETIMEDOUT { return hold(true, by: service) }
             if answer.errorNumber == 0 { descriptor = answer.descriptor() ?? -1 }
             guard descriptor < 0, !wasRefused else { return }
             wasRefused = true

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import TransferModel
@@ -26,7 +27,7 @@ extension EndToEnd.Remembering {
             rest: String, videos: String, images: String
         ) {
             let folders = try (
-                rest: scene.folder.folder("rest"), videos: videos ?? scene.file("new/videos"),
+                rest: scene.file("rest"), videos: videos ?? scene.file("new/videos"),
                 images: scene.folder.folder("images")
             )
             let rules: JSONValue = [
@@ -87,6 +88,66 @@ extension EndToEnd.Remembering {
             try await scene.probe.wait(for: id, "completed")
             #expect(resource.content.matches(disk.path + "/film"))
             #expect(Files.names(in: folders.rest).isEmpty && Files.names(in: disk.path) == ["film"])
+        }
+
+        /// A rule is set while the task runs. Another task has been told to stay where it is.
+        @Test(.timeLimit(.minutes(1))) func aLaterRuleCountsForTasksThatNameNoFolder() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: Self.large)
+            let rest = scene.file("rest")
+            try await scene.probe.call("session.open", ["id": "s", "configuration": ["directory": .string(rest)]])
+            for path in ["/film", "/stays"] {
+                scene.origin.serve(path, typed("video/mp4", resource, cutAfter: 3 << 20), typed("video/mp4", resource))
+            }
+            let (film, stays) = (try await add(scene, "/film"), try await add(scene, "/stays"))
+            for id in [film, stays] { try await scene.probe.wait(for: id, bytes: 2 << 20) }
+            try await scene.probe.call(
+                "task.update", ["id": .integer(stays), "destination": ["directory": .string(rest)]])
+            let folders = try await open(scene)
+            for method in ["task.pause", "task.resume"] {
+                try await scene.probe.call(method, ["ids": [.integer(film), .integer(stays)]])
+            }
+            for id in [film, stays] { try await scene.probe.wait(for: id, "completed") }
+            #expect(resource.content.matches(folders.videos + "/film"))
+            #expect(resource.content.matches(rest + "/stays"))
+        }
+
+        /// The part file keeps its bytes if another path names its folder.
+        @Test(.timeLimit(.minutes(1)), arguments: ["link", "rest/", "rest/../rest"])
+        func theSameFolderMayHaveAnotherPath(path: String) async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: Self.large)
+            let rest = scene.file("rest")
+            try #require(mkdir(rest, 0o700) == 0 && symlink(rest, scene.file("link")) == 0)
+            _ = try await open(scene, videos: scene.file(path))
+            scene.origin.serve("/film", typed("video/mp4", resource))
+            let film = try await add(scene, "/film")
+            try await scene.probe.wait(for: film, "completed")
+            #expect(resource.content.matches(rest + "/film") && scene.origin.requests("/film").count == 1)
+            scene.origin.serve("/cut", typed("text/plain", resource, cutAfter: 3 << 20), typed("text/plain", resource))
+            let cut = try await add(scene, "/cut")
+            try await scene.probe.wait(for: cut, bytes: 2 << 20)
+            try await scene.probe.call(
+                "task.update", ["id": .integer(cut), "destination": ["directory": .string(scene.file(path))]])
+            for method in ["task.pause", "task.resume"] { try await scene.probe.call(method, ["ids": [.integer(cut)]]) }
+            try await scene.probe.wait(for: cut, "completed")
+            #expect(resource.content.matches(rest + "/cut"))
+            #expect(scene.origin.requests("/cut").last?.header("Range") != nil)
+        }
+
+        /// It may be on a disk that is unplugged.
+        @Test(.timeLimit(.minutes(1))) func aMissingFolderIsWaitedFor() async throws {
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: Self.large)
+            let folders = try await open(scene)
+            try #require(rmdir(folders.videos) == 0)
+            scene.origin.serve("/film", typed("video/mp4", resource))
+            let film = try await add(scene, "/film")
+            let waits = try await scene.probe.wait(for: film, "waiting")
+            #expect(waits["reason"] == "disk" && Files.names(in: folders.videos).isEmpty, "\(waits)")
+            try #require(mkdir(folders.videos, 0o700) == 0)
+            try await scene.probe.wait(for: film, "completed")
+            #expect(resource.content.matches(folders.videos + "/film") && scene.origin.requests("/film").count == 1)
         }
 
         @Test(.timeLimit(.minutes(1))) func aRuleIsCheckedLikeADirectory() async throws {

@@ -131,7 +131,8 @@ extension EndToEnd.Serving {
             #expect(unlink(socket) == 0)
             #expect(try await house.reaches(daemon.pid, nil))
             #expect(await comesToAnswer(daemon, at: socket), "\(house.log)")
-            #expect(house.log.contains("until dld.socket is restarted"))
+            #expect(
+                await eventually(within: 30) { house.log.contains("until dld.socket is restarted") }, "\(house.log)")
         }
 
         /// The path of a state folder may be longer than a socket's address.

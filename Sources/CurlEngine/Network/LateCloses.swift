@@ -12,6 +12,7 @@ final class LateCloses {
 
     /// As long as a sender needs to see that nothing is read: some round trips. In nanoseconds.
     private static let delay: Int64 = 2_000_000_000
+    private static let most = 256
 
     deinit { closeDue(at: .max) }
 
@@ -28,6 +29,7 @@ final class LateCloses {
         }
         shutdown(socket, Int32(SHUT_WR))
         sockets.append((socket, now + Self.delay))
+        if sockets.count > Self.most { close(sockets.removeFirst().socket) }
     }
 
     func closeDue(at now: Int64) {

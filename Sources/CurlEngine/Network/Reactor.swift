@@ -149,7 +149,7 @@ final class Reactor: @unchecked Sendable {
         }
     }
 
-    private var isDone: Bool { stopped != nil && transfers.isEmpty }
+    private var isDone: Bool { stopped != nil && transfers.isEmpty && lateCloses.next == nil }
 
     private func handle(_ ready: dld_ready) {
         switch ready.fd {

@@ -149,7 +149,7 @@ package struct Supervision: Sendable {
             logger: logger)
         network = NetworkFollower(
             store: store, network: conditions.network, runs: runs, gates: gates, policies: policies,
-            machine: machine, waiting: waiting, time: time, signal: signal, logger: logger)
+            machine: machine, waiting: waiting, rounds: slots.rounds, time: time, signal: signal, logger: logger)
     }
 
     private static func transitions(
@@ -263,13 +263,12 @@ package struct Supervision: Sendable {
         if machine.set(conditions) { slots.signal.conditionsChanged() }
     }
 
-    /// Returns when every running task has stopped at its checkpoint and is stored as queued; it waits `longestFarewell`
-    /// for that. No task begins before `wake()`, which must follow in any case.
+    /// Returns when every running task has stopped at its checkpoint and is stored as queued; after what a round claims
+    /// has begun, it waits `longestFarewell` for that. No task begins before `wake()`, which must follow in any case.
     package func prepareForSleep() async {
         machine.fallAsleep()
         // What the present round claims has its runs when the round is over.
-        await slots.rounds.enter()
-        slots.rounds.leave()
+        await slots.rounds.pass()
         await stopRuns(.sleep, atMost: Self.longestFarewell)
     }
 
@@ -278,10 +277,10 @@ package struct Supervision: Sendable {
 
     /// The machine is awake: no back-off holds a task any more, and connections are made anew.
     package func wake() {
-        machine.wake()
         engine.renewConnections()
         for run in runs.all { run.requestAbort(.transition(.preempted(.sleep))) }
         slots.gates.forgetSilence()
+        machine.wake(at: network.time.reading().boot)
         slots.signal.conditionsChanged()
     }
 }

@@ -6,7 +6,8 @@ extension [DirectoryRule] {
     ///   - type: the media type of the answer, as Content-Type has it; nil if the server named none.
     ///   - name: the file's name.
     package func directory(type: String?, name: String) -> String? {
-        let essence = type.map(MediaType.essence)
+        let essence = type.map { [Character](MediaType.essence($0).lowercased()) }
+        let name = [Character](name.lowercased())
         return first { rule in
             (rule.types?.contains { essence.map(Wildcard($0).matches) ?? false } ?? true)
                 && (rule.names?.contains { Wildcard($0).matches(name) } ?? true)
@@ -21,8 +22,8 @@ struct Wildcard {
     init(_ pattern: String) { self.pattern = Array(pattern.lowercased()) }
 
     /// Takes at most the product of both lengths, whatever the pattern: only the last `*` is ever tried again.
-    func matches(_ text: String) -> Bool {
-        let text = Array(text.lowercased())
+    /// - Parameter text: in lower case.
+    func matches(_ text: [Character]) -> Bool {
         var (place, next) = (0, 0)
         var star: (after: Int, at: Int)?
         while place < text.count {

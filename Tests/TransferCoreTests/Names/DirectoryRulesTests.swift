@@ -31,11 +31,13 @@ struct DirectoryRulesTests {
         ("*.tar.*", "x.tar.gz", true), ("?.é", "é.É", true), ("[ab]", "a", false), ("[ab]", "[ab]", true),
         ("a", "ab", false),
     ])
-    func patterns(pattern: String, text: String, matches: Bool) { #expect(Wildcard(pattern).matches(text) == matches) }
+    func patterns(pattern: String, text: String, matches: Bool) {
+        #expect(Wildcard(pattern).matches(Array(text.lowercased())) == matches)
+    }
 
     /// A matcher that tries every place for every `*` would not end.
     @Test func noPatternTakesLong() {
         let pattern = String(repeating: "*a", count: 120)
-        #expect(!Wildcard(pattern + "b").matches(String(repeating: "a", count: 255)))
+        #expect(!Wildcard(pattern + "b").matches(Array(String(repeating: "a", count: 255))))
     }
 }

@@ -64,6 +64,7 @@ final class AttemptRunner: Sendable {
         var policy = policy
         let user = CredentialKeeper.User(claimed, policy)
         policy.mayHaveCredentials = credentials.mayAnswer(user)
+        if machine.hasJustWoken(at: startedAt) { policy.retry.waitsForConnectivity = true }
         policy.mayHaveTickets = credentials.mayNegotiate(user, policy, claimed.spec)
         let record = trust.adding(to: credentials.lookingUp(claimed, user), policy)
         if let settled = record.settled { policy.apply(settled) }
@@ -151,8 +152,12 @@ final class AttemptRunner: Sendable {
         if report == .answered, run.hasAnswered { return }
         // A stored answer says nothing about the host.
         if run.isAnsweredByCache { report = .nothing }
-        // A host that serves other tasks is up, whatever happened to this connection.
-        if report == .failed, runs.all.contains(where: { $0.host == record.host && $0 !== run && $0.receives }) {
+        // What a chosen device does not reach, others may. A host that serves other tasks is up, whatever happened to
+        // this connection.
+        if report == .failed,
+            run.interface != nil
+                || runs.all.contains(where: { $0.host == record.host && $0 !== run && $0.receives })
+        {
             report = .nothing
         }
         // The silent host is another one.

@@ -29,7 +29,14 @@ struct FolderChoice: Sendable {
         guard let directory = rules.directory(type: type, name: name), directory != place.plan.folder else { return }
         let destination = Destination(directory: directory, filename: place.plan.name)
         let plan = try DestinationPlan(destination)
-        let device = try await tools.files.admit(plan, owner: record.session.owner, field: "directories")
+        var elsewhere = record
+        elsewhere.destinationDevice = nil
+        let folder = try? await tools.files.open(plan, for: elsewhere)
+        // The same folder may have another spelling.
+        guard folder?.identity != place.folder.identity else { return }
+        // A folder that is missing is not created, but waited for, like that of any other task.
+        let device =
+            folder == nil ? nil : try await tools.files.admit(plan, owner: record.session.owner, field: "directories")
         if whole.gathered == nil {
             let part = hand.held.part
             let size = try await tools.files.syncedSize(of: part)
@@ -44,6 +51,8 @@ struct FolderChoice: Sendable {
         if whole.gathered == nil {
             moved.checkpoint = try await tools.moves.bring(moved, to: place)
             recorder.moved(to: moved.checkpoint)
+        } else {
+            await tools.moves.clean(moved.id)
         }
         let opened = try await tools.files.openPart(of: moved, plan, in: place.folder, engine: tools.engine)
         hand.replace(with: opened)

@@ -39,8 +39,10 @@ final class RateLimits: Sendable {
     func apply(of session: SessionRecord) {
         let rates = rates(of: session, at: time.reading().wall)
         let isCalendar = session.configuration.schedule?.contains(where: \.limitsRates) ?? false
-        calendars.withLock { $0[session.key] = isCalendar ? (session, rates) : nil }
-        set(rates, of: session.key)
+        calendars.withLock {
+            $0[session.key] = isCalendar ? (session, rates) : nil
+            set(rates, of: session.key)
+        }
     }
 
     private func rates(of session: SessionRecord, at now: Timestamp) -> Rates {
@@ -60,22 +62,25 @@ final class RateLimits: Sendable {
     /// Applies the limits of time windows that have begun or ended.
     /// - Returns: milliseconds until the next one may begin or end; nil if there is none with limits.
     func followCalendars(at now: Timestamp) -> Int64? {
-        let known = calendars.withLock { $0 }
-        for (key, calendar) in known {
-            let rates = rates(of: calendar.session, at: now)
-            guard rates != calendar.now else { continue }
-            calendars.withLock { $0[key]?.now = rates }
-            set(rates, of: key)
+        calendars.withLock { known in
+            for (key, calendar) in known {
+                let rates = rates(of: calendar.session, at: now)
+                guard rates != calendar.now else { continue }
+                known[key]?.now = rates
+                set(rates, of: key)
+            }
+            // Windows begin and end at whole minutes.
+            return known.isEmpty ? nil : 60_000 - now.rawValue % 60_000
         }
-        // Windows begin and end at whole minutes.
-        return known.isEmpty ? nil : 60_000 - now.rawValue % 60_000
     }
 
     /// Watches committed events: the limits of a session end with it.
     func follow(_ events: [EventRecord]) {
         for event in events where event.type == .sessionInvalidated {
-            calendars.withLock { $0[event.session] = nil }
-            set(Rates(download: .unlimited, upload: .unlimited), of: event.session)
+            calendars.withLock {
+                $0[event.session] = nil
+                set(Rates(download: .unlimited, upload: .unlimited), of: event.session)
+            }
         }
     }
 

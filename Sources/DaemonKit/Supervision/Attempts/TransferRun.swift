@@ -44,6 +44,8 @@ final class TransferRun: Sendable {
     let startedAt: Int64
     /// The member `interface` of the task or its session.
     let interface: String?
+    /// What that was when the run began.
+    let device: NetworkInterface?
     /// The host of the connection, if there is no proxy and no `interface`.
     var directHost: String? { interface == nil ? findDirectHost() : nil }
     private let findDirectHost: @Sendable () -> String?
@@ -70,6 +72,7 @@ final class TransferRun: Sendable {
         self.startedAt = startedAt
         self.waitsForConnectivity = waitsForConnectivity
         self.interface = interface
+        device = interface.flatMap(NetworkInterface.init)
         tellAnswered = hostAnswered
         task = record.id
         kind = record.spec.kind

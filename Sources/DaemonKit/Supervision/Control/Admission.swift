@@ -242,7 +242,7 @@ struct Admission {
         if destination.path == nil, destination.directory == nil {
             destination.directory =
                 session.configuration.directory ?? configuration.downloadDirectory ?? files.ownFolder(of: owner)
-            if session.configuration.directories?.isEmpty == false { destination.isDefault = true }
+            destination.isDefault = true
         }
         return destination
     }

@@ -6,7 +6,7 @@ import TransferStore
 
 /// A change that `task.update` makes to one task, after everything that it names was checked.
 struct TaskChange: Sendable {
-    typealias MovedDestination = (destination: Destination, device: UInt64)
+    typealias MovedDestination = (destination: Destination, device: UInt64?)
 
     let parameters: UpdateTask
     /// The new destination of the file.

@@ -98,7 +98,8 @@ struct TaskUpdater: TaskUpdating {
         let device = try await files.admit(plan, owner: record.session.owner, field: "destination")
         return TaskChange(
             parameters: parameters,
-            destination: plan == present ? nil : (destination, device),
+            destination: plan == present && destination.isDefault == record.spec.destination?.isDefault
+                ? nil : (destination, device),
             host: host)
     }
 

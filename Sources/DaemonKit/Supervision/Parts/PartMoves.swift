@@ -77,17 +77,21 @@ struct PartMoves: Sendable {
         }
         if moved.map({ FileIdentity($0) != FileIdentity(checkpoint) }) ?? true { engine.journal?.forget(record.id) }
         logger.info("part moved", metadata: ["task": "\(record.id)", "to": "\(goal.folder.path)"])
-        do {
-            try await clean(record.id)
-        } catch {
-            // The part file is in its place. A later sweep removes what could not be removed now.
-            logger.warning("cannot remove what a part left", metadata: ["task": "\(record.id)", "error": "\(error)"])
-        }
+        await clean(record.id)
         return moved
     }
 
-    /// Removes what the task's part file has left behind. Nothing else may touch it meanwhile.
-    private func clean(_ id: TaskID) async throws {
+    /// Removes what the task's part file has left behind. Nothing else may touch it meanwhile. A later sweep removes what
+    /// cannot be removed now.
+    func clean(_ id: TaskID) async {
+        do {
+            try await removeLeft(by: id)
+        } catch {
+            logger.warning("cannot remove what a part left", metadata: ["task": "\(id)", "error": "\(error)"])
+        }
+    }
+
+    private func removeLeft(by id: TaskID) async throws {
         // Persistent, because a database that cannot be read for a moment must not delay the removal until the next
         // sweep.
         let (parts, record) = try await patience.persistently { (try $0.leftParts(of: id), try $0.task(id)) }
@@ -97,7 +101,8 @@ struct PartMoves: Sendable {
             own = Set(plan.partNames(task: id, store: files.storeID).map { plan.path(of: $0) })
         }
         let unwanted = parts.filter { !own.contains($0.path) && $0.path != record?.checkpoint?.partPath }
-        let left = await files.remove(unwanted).all
+        // Two paths may name one folder.
+        let left = await files.remove(unwanted, keeping: record?.checkpoint.map { FileIdentity($0) }).all
         let gone = parts.filter { own.contains($0.path) } + unwanted.filter { !left.contains($0) }
         guard !gone.isEmpty else { return }
         try await patience.store.write { try $0.forget(gone) }
@@ -121,7 +126,7 @@ struct PartMoves: Sendable {
                 let plan = try DestinationPlan(record.spec.destination)
                 _ = try await bring(record, to: PartPlace(plan: plan, folder: try await files.open(plan, for: record)))
             }
-            try await clean(id)
+            await clean(id)
         }
     }
 

@@ -18,6 +18,8 @@ struct PartRemoval: Sendable {
 
     let access: FileAccess
     let storeID: String
+    /// A file that stays, whatever its path.
+    var kept: FileIdentity?
 
     /// Removes part files durably. A part file that came back with the next boot would belong to no task.
     /// - Parameters:
@@ -81,7 +83,7 @@ struct PartRemoval: Sendable {
     /// A name that contains this store and the task identifies its owner. A part file with another name is ours only if
     /// device and inode match.
     private func isOurs(_ part: LeftPart, _ status: stat, in folder: Folder) -> Bool {
-        guard isRegular(status), PartName.isPartName(part.name) else { return false }
+        guard isRegular(status), PartName.isPartName(part.name), FileIdentity(status) != kept else { return false }
         if PartName.task(of: part.name, store: storeID) == part.task { return true }
         guard let device = part.device, let inode = part.inode else { return false }
         return FileIdentity(status) == FileIdentity(device: device, inode: inode)

@@ -14,8 +14,9 @@ extension TransferFiles {
     }
 
     /// Removes part files, each on threads of its own file system, and waits a while for the answers.
+    /// - Parameter kept: a file that stays, whatever its path.
     /// - Returns: those that may still exist.
-    func remove(_ parts: [LeftPart]) async -> PartRemoval.Left {
+    func remove(_ parts: [LeftPart], keeping kept: FileIdentity? = nil) async -> PartRemoval.Left {
         var groups: [[LeftPart]] = []
         var places: [UInt64: Int] = [:]
         for part in parts {
@@ -26,7 +27,7 @@ extension TransferFiles {
                 groups.append([part])
             }
         }
-        let removal = PartRemoval(access: access, storeID: storeID)
+        let removal = PartRemoval(access: access, storeID: storeID, kept: kept)
         let answers = await pool.answers(of: groups, within: Self.longestAnswer) { [self] group, isStopped in
             await opening(group[0].folder) { removal.remove(group, isStopped: isStopped) }
         }

@@ -10,6 +10,8 @@ final class MachineState: Sendable {
         var conditions = MachineConditions()
         var isAsleep = false
         var hasWoken = false
+        /// In milliseconds of the boot clock.
+        var wokeAt: Int64?
     }
 
     private let configuration: @Sendable () -> Configuration
@@ -30,7 +32,13 @@ final class MachineState: Sendable {
     }
 
     func fallAsleep() { state.withLock { $0.isAsleep = true } }
-    func wake() { state.withLock { ($0.isAsleep, $0.hasWoken) = (false, true) } }
+    /// - Parameter boot: milliseconds of the boot clock.
+    func wake(at boot: Int64) { state.withLock { ($0.isAsleep, $0.hasWoken, $0.wokeAt) = (false, true, boot) } }
+
+    /// Whether links may not be up again yet, which take some seconds after a sleep.
+    func hasJustWoken(at boot: Int64) -> Bool { state.withLock { $0.wokeAt.map { boot - $0 < 30_000 } ?? false } }
+
+    func noteWoken() { state.withLock { $0.hasWoken = true } }
 
     /// Whether it has woken since the last call.
     func takeWoken() -> Bool {

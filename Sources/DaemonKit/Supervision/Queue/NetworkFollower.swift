@@ -1,6 +1,7 @@
 import CurlEngine
 import DaemonSetup
 import Logging
+import Threading
 import TransferCore
 import TransferModel
 import TransferStore
@@ -15,6 +16,7 @@ struct NetworkFollower: Sendable {
     let policies: TaskPolicies
     let machine: MachineState
     let waiting: WaitingTasks
+    let rounds: Turnstile
     let time: any TimeSource
     let signal: SupervisionSignal
     let logger: Logger
@@ -24,28 +26,39 @@ struct NetworkFollower: Sendable {
     func followNetwork(with all: [NetworkFollower]) async {
         for await state in network.changes {
             logger.notice(state.isUp ? "the network is up" : "there is no network")
-            for follower in all { await follower.follow(state) }
+            let devices = DeviceLookups()
+            for follower in all { follower.stopLost(state, devices) }
+            for follower in all { await follower.clearWaits(state, devices) }
         }
     }
 
-    private func follow(_ state: NetworkState) async {
+    private func stopLost(_ state: NetworkState, _ devices: DeviceLookups) {
+        // They stop anyway, and the network may come back before the machine is awake.
+        if machine.isAsleep { return }
         for run in runs.all {
             if let name = run.interface {
-                if NetworkInterface(name) == nil { run.requestAbort(.transition(lost(run, .noInterface(name)))) }
+                let device = devices[name]
+                if device == nil {
+                    run.requestAbort(.transition(lost(run, .noInterface(name))))
+                } else if device != run.device {
+                    // Another device has its name or its address now.
+                    run.requestAbort(.transition(.preempted()))
+                }
                 continue
             }
             guard let host = run.directHost, !state.isReachable(host: host) else { continue }
             run.requestAbort(
                 .transition(lost(run, TransferError(.networkLost, "No network leads to \(host) now."))))
         }
+    }
+
+    private func clearWaits(_ state: NetworkState, _ devices: DeviceLookups) async {
         do {
-            let known = try await store.read { try $0.sessions(owner: nil) }
-            let sessions = Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
-            let now = time.reading().wall
+            let (sessions, now) = (try await sessions(), time.reading().wall)
             try await waiting.clear(.network) { [policies] record in
                 let session = sessions[record.session] ?? SessionRecord(key: record.session, createdAt: now)
                 if let name = policies.policy(of: record, in: session).network.interface {
-                    return NetworkInterface(name) != nil
+                    return devices[name] != nil
                 }
                 guard let host = policies.directHost(of: record, in: session) else { return state.isUp }
                 return state.isReachable(host: host)
@@ -66,26 +79,51 @@ struct NetworkFollower: Sendable {
 
     /// Follows what the machine's network and power forbid, until the signal is stopped.
     func followConditions() async {
+        // Waits are many. Running tasks do not wait for them.
+        async let stops: Void = onNews { [self] in try await stopForbidden() }
+        await onNews { [self] in try await clearAllowed() }
+        await stops
+    }
+
+    private func onNews(_ body: @Sendable () async throws -> Void) async {
         let news = signal.listen(to: .conditions)
         // A wait of the last daemon may be over.
         repeat {
-            while await !heedConditions(), !signal.isStopped { try? await Task.sleep(for: .seconds(1)) }
+            while !signal.isStopped {
+                do {
+                    try await body()
+                    break
+                } catch {
+                    logger.retried("cannot reconsider tasks after a change of the machine's network or power", error)
+                    try? await Task.sleep(for: .seconds(1))
+                }
+            }
         } while await news.next() != nil
     }
 
-    /// - Returns: false if the store failed.
-    private func heedConditions() async -> Bool {
+    private func sessions() async throws -> [SessionKey: SessionRecord] {
+        let known = try await store.read { try $0.sessions(owner: nil) }
+        return Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
+    }
+
+    private func stopForbidden() async throws {
+        // What the present round claims, by the settings that it knew, has its runs when the round is over.
+        await rounds.pass()
+        let ids = runs.all.map(\.task)
+        let (sessions, running) = (try await sessions(), try await store.read { try $0.tasks(ids) })
+        for record in running {
+            guard let event = machine.event(for: record, in: sessions[record.session]) else { continue }
+            runs[record.id]?.requestAbort(.transition(event))
+        }
+    }
+
+    private func clearAllowed() async throws {
+        let hasWoken = machine.takeWoken()
         do {
-            let ids = runs.all.map(\.task)
-            let (known, running) = try await store.read { (try $0.sessions(owner: nil), try $0.tasks(ids)) }
-            let sessions = Dictionary(known.map { ($0.key, $0) }) { first, _ in first }
-            for record in running {
-                guard let event = machine.event(for: record, in: sessions[record.session]) else { continue }
-                runs[record.id]?.requestAbort(.transition(event))
-            }
+            let sessions = try await sessions()
             // What was decided before the change is stored when this write is over, and found below.
             try await store.write { _ in }
-            if machine.takeWoken() { try await waiting.clear(.retry) { _ in true } }
+            if hasWoken { try await waiting.clear(.retry) { _ in true } }
             for reason in WaitReason.ofMachine {
                 // A task that another condition forbids is queued too, and then waits for that one.
                 try await waiting.clear(reason) { [machine] record in
@@ -94,10 +132,9 @@ struct NetworkFollower: Sendable {
                     return error != record.status.error
                 }
             }
-            return true
         } catch {
-            logger.retried("cannot reconsider tasks after a change of the machine's network or power", error)
-            return false
+            if hasWoken { machine.noteWoken() }
+            throw error
         }
     }
 
@@ -128,6 +165,20 @@ struct NetworkFollower: Sendable {
             signal.changed()
         } catch {
             logger.retried("cannot wake tasks whose host had no address", error)
+        }
+    }
+}
+
+/// Which devices the members `interface` mean after one change of the network. Each is looked up once.
+private final class DeviceLookups: Sendable {
+    private let known = Guarded<[String: NetworkInterface?]>([:])
+
+    subscript(name: String) -> NetworkInterface? {
+        known.withLock { known in
+            if let device = known[name] { return device }
+            let device = NetworkInterface(name)
+            known[name] = .some(device)
+            return device
         }
     }
 }

@@ -63,6 +63,12 @@ final class Turnstile: Sendable {
         await withCheckedContinuation { continuation in enter { continuation.resume() } }
     }
 
+    /// Returns when whoever is inside has left.
+    func pass() async {
+        await enter()
+        leave()
+    }
+
     func leave() {
         while let next = takeNext(), !next() {}
     }

@@ -392,7 +392,7 @@ import TransferStore
         machine.fallAsleep()
         await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs.isEmpty)
-        machine.wake()
+        machine.wake(at: 0)
         await stage.dispatcher.fillSlots()
         #expect(stage.startedIDs == [task.id])
         #expect(machine.takeWoken() && !machine.takeWoken())

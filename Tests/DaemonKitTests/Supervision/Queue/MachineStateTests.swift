@@ -31,13 +31,14 @@ import TransferStore
     }
 
     private func add(
-        _ supervision: Supervision, _ path: String = "/file", _ change: (inout TaskSpec) -> Void = { _ in }
+        _ supervision: Supervision, _ path: String = "/file", session: String? = nil,
+        _ change: (inout TaskSpec) -> Void = { _ in }
     ) async throws -> TaskID {
         var spec = TaskSpec()
         spec.url = origin.url(path)
         spec.destination = Destination(directory: home.root)
         change(&spec)
-        return try await supervision.services.adder.add([spec], session: nil, by: peer)[0].id
+        return try await supervision.services.adder.add([spec], session: session, by: peer)[0].id
     }
 
     private func status(_ id: TaskID) async throws -> TaskStatus? {
@@ -175,6 +176,48 @@ import TransferStore
         #expect(try await reaches(.waiting, .power, id))
         supervision.apply(machine { ($0.isOnBattery, $0.isCellular) = (true, true) })
         #expect(try await reaches(.waiting, .metered, id))
+        await supervision.stop()
+    }
+
+    /// Links take some seconds after a sleep.
+    @Test func aTaskThatWaitsForNoConnectivityDoesSoAfterASleep() async throws {
+        let supervision = try supervision()
+        try await supervision.recover()
+        try await supervision.start()
+        let nobody = "http://127.0.0.1:\(try ListeningSocket.freePort())/"
+        let session = SessionKey(owner: peer.uid, identifier: "front")
+        _ = try await supervision.services.sessions.open(
+            session, kind: .default, configuration: SessionConfiguration(), by: peer)
+        func add() async throws -> TaskID {
+            try await self.add(supervision, session: session.identifier) { $0.url = nobody }
+        }
+        await supervision.prepareForSleep()
+        supervision.wake()
+        let woken = try await add()
+        #expect(try await reaches(.waiting, .retry, woken))
+        fixture.time.advance(31)
+        #expect(try await reaches(.failed, nil, try await add()))
+        await supervision.stop()
+    }
+
+    /// Others may reach the host that a chosen device does not reach.
+    @Test func failuresOfBoundTasksSayNothingOfTheHost() async throws {
+        let supervision = try supervision()
+        try await supervision.recover()
+        try await supervision.start()
+        let nobody = "http://127.0.0.1:\(try ListeningSocket.freePort())/"
+        for interface in ["lo", nil] {
+            var host = ""
+            for _ in 0..<5 {
+                let id = try await add(supervision) {
+                    ($0.url, $0.interface, $0.retry) = (nobody, interface, RetryPolicySpec())
+                    $0.retry?.attempts = 1
+                }
+                #expect(try await reaches(.failed, nil, id))
+                host = try await fixture.store.read { try $0.task(id)?.host } ?? ""
+            }
+            #expect((supervision.slots.gates.hold(host: host, owner: peer.uid) != nil) == (interface == nil))
+        }
         await supervision.stop()
     }
 
