@@ -150,6 +150,22 @@ extension EndToEnd.Remembering {
             #expect(resource.content.matches(folders.videos + "/film") && scene.origin.requests("/film").count == 1)
         }
 
+        @Test(.timeLimit(.minutes(1)), .enabled(if: Requirements.mayAdministrate, "mounts need root"))
+        func aFullDiskIsWaitedFor() async throws {
+            let disk = try SmallDisk(size: "16m")
+            try Files.write(disk.path + "/fill", [UInt8](repeating: 1, count: 14 << 20))
+            let scene = try await Scene()
+            let resource = Resource.version(1, size: Self.large)
+            scene.origin.serve("/film", typed("video/mp4", resource))
+            _ = try await open(scene, videos: disk.path)
+            let id = try await add(scene, "/film", ["retry": ["attempts": 1]])
+            let waits = try await scene.probe.wait(for: id, "waiting")
+            #expect(waits["reason"] == "disk" && waits["error", "code"] == "disk.full", "\(waits)")
+            try #require(unlink(disk.path + "/fill") == 0)
+            try await scene.probe.wait(for: id, "completed")
+            #expect(resource.content.matches(disk.path + "/film") && scene.origin.requests("/film").count == 1)
+        }
+
         @Test(.timeLimit(.minutes(1))) func aRuleIsCheckedLikeADirectory() async throws {
             let scene = try await Scene()
             try Files.write(scene.file("taken"), "")

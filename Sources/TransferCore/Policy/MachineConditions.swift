@@ -99,9 +99,9 @@ package enum MachineHindrance: String, Hashable, Sendable {
     private var sentence: String {
         switch self {
         case .portal: "The network shows a login page (a captive portal); log in with a browser."
-        case .metered: "The network is metered, and allowsExpensiveNetworkAccess is false."
-        case .cellular: "The network is cellular, and allowsCellularAccess is false."
-        case .lowData: "lowDataMode is set, and allowsConstrainedNetworkAccess is false."
+        case .metered: "The network is metered, and allowsExpensiveNetworkAccess forbids that."
+        case .cellular: "The network is cellular, and allowsCellularAccess forbids that."
+        case .lowData: "lowDataMode is set, and allowsConstrainedNetworkAccess forbids that."
         case .battery: "The machine runs on battery, and isDiscretionary is true."
         case .discretionaryMetered: "The network is metered, and isDiscretionary is true."
         }

@@ -49,6 +49,11 @@ enum Schema {
                 retryable: false, details: ["path": .string(path)])
         }
         let version = try connection.integer("PRAGMA user_version") ?? 0
+        guard version > 0 else {
+            throw refusal(
+                "has tables, but the number of its schema is \(version), which no dld writes. Restore a backup, or choose "
+                    + "another state folder.", path, schema: String(version))
+        }
         guard version <= texts.count else {
             throw refusal(
                 "was written by a newer dld (schema \(version); this one knows schema \(texts.count)). Install that version "

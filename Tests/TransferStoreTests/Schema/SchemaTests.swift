@@ -81,6 +81,17 @@ import TransferModel
         }
     }
 
+    @Test(arguments: [Int64(0), -1, -2_147_483_648])
+    func aNumberThatNoSchemaHasIsRefusedAndNoFileIsTouched(_ version: Int64) async throws {
+        let store = try fixture.open()
+        try await store.write { try $0.execute("PRAGMA user_version = \(version)") }
+        store.close()
+        let before = try Files.read(fixture.database)
+        let error = await transferError { _ = try fixture.open() }
+        #expect(error?.code == .unsupported && error?.details["schema"]?.stringValue == "\(version)")
+        #expect(try Files.read(fixture.database) == before)
+    }
+
     /// The version in the log counts: a database that is older there is opened.
     @Test func aNewerVersionThatTheLogTookBackIsNone() async throws {
         try fixture.open().close()

@@ -66,7 +66,7 @@ struct SessionController: SessionServing {
         }
         rates.apply(of: session)
         if configuration?.namesSchedule ?? false { try await schedules.reconsider(of: key, at: now) }
-        if configuration?.namesConditions ?? false { signal.conditionsChanged() }
+        if configuration?.namesRoutes ?? false { signal.conditionsChanged() }
         signal.changed()
         if configuration != nil { launches?.look(at: key) }
         return session
@@ -163,8 +163,8 @@ extension SessionConfiguration {
     /// Tells whether a change sets or unsets the time windows.
     fileprivate var namesSchedule: Bool { schedule != nil || cleared.contains("schedule") }
 
-    /// Tells whether a change sets or unsets what the machine's network and power forbid.
-    fileprivate var namesConditions: Bool { namedMembers.contains(where: Self.conditions.contains) }
+    /// Tells whether a change sets or unsets the device, or what the machine's network and power forbid.
+    fileprivate var namesRoutes: Bool { namedMembers.contains { $0 == "interface" || Self.conditions.contains($0) } }
 }
 
 // MARK: - Pause

@@ -49,7 +49,11 @@ struct DiskWaits: Sendable {
         return DiskNeed(
             plan: plan, owner: record.session.owner, device: record.destinationDevice,
             remaining: unfolded(error ?? record.status.error)
-                ?? record.checkpoint.flatMap { held in held.total.map { $0 - held.held } } ?? announced(record),
+                ?? record.checkpoint.flatMap { held in
+                    // A part on another file system is copied as a whole.
+                    let stays = record.destinationDevice ?? held.device == held.device
+                    return held.total.map { stays ? $0 - held.held : $0 }
+                } ?? announced(record),
             partName: record.checkpoint.map { TransferFiles.lastComponent($0.partPath) })
     }
 

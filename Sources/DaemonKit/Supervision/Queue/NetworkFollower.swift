@@ -112,8 +112,15 @@ struct NetworkFollower: Sendable {
         let ids = runs.all.map(\.task)
         let (sessions, running) = (try await sessions(), try await store.read { try $0.tasks(ids) })
         for record in running {
-            guard let event = machine.event(for: record, in: sessions[record.session]) else { continue }
-            runs[record.id]?.requestAbort(.transition(event))
+            guard let run = runs[record.id] else { continue }
+            if let event = machine.event(for: record, in: sessions[record.session]) {
+                run.requestAbort(.transition(event))
+            } else if let session = sessions[record.session], !PinnedFiles.isLocal(record.spec.url ?? ""),
+                policies.policy(of: record, in: session).network.interface != run.interface
+            {
+                // The session has another device now.
+                run.requestAbort(.transition(.preempted()))
+            }
         }
     }
 

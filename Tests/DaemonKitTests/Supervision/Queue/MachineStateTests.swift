@@ -200,6 +200,22 @@ import TransferStore
         await supervision.stop()
     }
 
+    @Test func aSessionsNewDeviceIsTakenAtOnce() async throws {
+        let supervision = try supervision()
+        try await supervision.recover()
+        try await supervision.start()
+        let id = try await add(supervision, "/slow")
+        #expect(await eventually { supervision.runs[id].map { $0.bytesTransferred > 20_000 } ?? false })
+        var configuration = SessionConfiguration()
+        configuration.interface = "lo"
+        let session = SessionKey(owner: peer.uid, identifier: SessionKey.sharedIdentifier)
+        _ = try await supervision.services.sessions.open(
+            session, kind: .background, configuration: configuration, by: peer)
+        #expect(await eventually { supervision.runs[id]?.interface == "lo" })
+        #expect(try await status(id)?.attempts == 2)
+        await supervision.stop()
+    }
+
     /// Others may reach the host that a chosen device does not reach.
     @Test func failuresOfBoundTasksSayNothingOfTheHost() async throws {
         let supervision = try supervision()
