@@ -96,7 +96,7 @@ package final class CurlEngine: Sendable {
     ) -> RunningExchange {
         // The other segments of the file are already transferring.
         if segment == nil { context.counters.setTransferring(false) }
-        if LocalExchange.handles(exchange.url) { return copy(exchange, part, context, report) }
+        if !URLRules.usesNetwork(exchange.url) { return copy(exchange, part, context, report) }
         switch request(exchange, context.hsts) {
         case .success(let request):
             if request.insecureURL != nil { context.observer.transferSecured(to: request.url.text) }

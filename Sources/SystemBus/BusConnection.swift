@@ -44,7 +44,7 @@ final class BusConnection {
         }
         defer { sd_bus_message_unref(message) }
         sd_bus_message_set_auto_start(message, 0)
-        for argument in arguments { sd_bus_message_append_basic(message, BusMessage.string, argument) }
+        for argument in arguments { sd_bus_message_append_basic(message, BusMessage.type("s"), argument) }
         let slot = BusSlot(receive)
         let result = sd_bus_call_async(bus, &slot.raw, message, BusSlot.handler, slot.context, Self.patience)
         return result < 0 ? nil : slot
@@ -104,8 +104,6 @@ final class BusSlot {
 
 /// A message that has arrived. It is valid while its receiver runs, and its members are read in their order.
 struct BusMessage {
-    fileprivate static let string = CChar(UInt8(ascii: "s"))
-
     fileprivate let raw: OpaquePointer
 
     /// Of the connection that sent it; the bus sees to that. The driver has its well-known name.
@@ -121,7 +119,7 @@ struct BusMessage {
     /// The next member; nil if it is of another type, or if there is none.
     func text() -> String? {
         var text: UnsafePointer<CChar>?
-        guard sd_bus_message_read_basic(raw, Self.string, &text) > 0 else { return nil }
+        guard sd_bus_message_read_basic(raw, Self.type("s"), &text) > 0 else { return nil }
         return text.map { String(cString: $0) }
     }
 
@@ -171,7 +169,7 @@ struct BusMessage {
         return sd_bus_message_exit_container(raw) >= 0
     }
 
-    private static func type(_ letter: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: letter.value) }
+    fileprivate static func type(_ letter: Unicode.Scalar) -> CChar { CChar(truncatingIfNeeded: letter.value) }
 }
 
 /// The value of a property, of the types that matter here.

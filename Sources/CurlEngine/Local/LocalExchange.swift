@@ -39,13 +39,6 @@ final class LocalExchange: Sendable {
         completion = report
     }
 
-    static func handles(_ url: String) -> Bool {
-        // Schemes are compared byte by byte, because this is called for each exchange.
-        ["file:", "data:"].contains { scheme in
-            url.utf8.count >= scheme.utf8.count && zip(url.utf8, scheme.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
-        }
-    }
-
     func cancel() { cancelled.store(true, ordering: .relaxed) }
     private var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 

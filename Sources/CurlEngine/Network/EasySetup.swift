@@ -10,12 +10,6 @@ struct EasySetup {
     let longestIdle: Int?
     var result = CURLE_OK
 
-    init(_ easy: UnsafeMutableRawPointer, userAgent: String, longestIdle: Int?) {
-        self.easy = easy
-        self.userAgent = userAgent
-        self.longestIdle = longestIdle
-    }
-
     /// - Parameters:
     ///   - easy: new, or reset.
     ///   - longestIdle: in seconds: connections that were idle for longer are not used; nil for the usual time.
@@ -25,7 +19,7 @@ struct EasySetup {
         _ easy: UnsafeMutableRawPointer, for transfer: Transfer, userAgent: String, longestIdle: Int?,
         isKept: Bool = false
     ) -> CURLcode {
-        var setup = EasySetup(easy, userAgent: userAgent, longestIdle: longestIdle)
+        var setup = EasySetup(easy: easy, userAgent: userAgent, longestIdle: longestIdle)
         setup.address(transfer)
         if isKept {
             setup.beginCallback(transfer)

@@ -18,43 +18,68 @@ package struct NetworkInterface: Hashable, Sendable {
     }
 
     private static func index(of choice: InterfaceChoice) -> UInt32? {
-        var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return nil }
-        defer { freeifaddrs(list) }
-        var next = list
-        while let entry = next?.pointee {
+        for address in DeviceAddress.all() ?? [] where address.isRunning {
+            let isChosen =
+                switch choice {
+                case .device(let name): address.device == name && !address.isLinkLocal
+                case .address(let wanted): address.text == wanted
+                }
             // 0: the device has gone in the meantime.
-            if let name = entry.device(of: choice), case let index = if_nametoindex(name), index > 0 { return index }
-            next = entry.ifa_next
+            if isChosen, case let index = if_nametoindex(address.device), index > 0 { return index }
         }
         return nil
     }
 }
 
-extension ifaddrs {
-    /// The name of the device, if it is up and is or has what was chosen.
-    fileprivate func device(of choice: InterfaceChoice) -> String? {
-        let wanted = UInt32(IFF_UP) | UInt32(IFF_RUNNING)
-        // The label of an address may follow the name (`eth0:1`).
-        guard ifa_flags & wanted == wanted, let address = ifa_addr,
-            let device = String(cString: ifa_name).split(separator: ":").first.map(String.init)
-        else { return nil }
-        var (host, length): ([CChar], Int) = ([CChar](repeating: 0, count: Int(NI_MAXHOST)), 0)
-        switch Int32(address.pointee.sa_family) {
-        case AF_INET: length = MemoryLayout<sockaddr_in>.size
-        case AF_INET6: length = MemoryLayout<sockaddr_in6>.size
-        default: return nil
+/// An IPv4 or IPv6 address of a network device of this machine.
+package struct DeviceAddress: Sendable {
+    package let device: String
+    /// In network byte order.
+    package let bytes: [UInt8]
+    private let flags: UInt32
+
+    /// Asks the kernel (getifaddrs(3)); nil if that fails.
+    package static func all() -> [DeviceAddress]? {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return nil }
+        defer { freeifaddrs(list) }
+        guard let first = list else { return [] }
+        return sequence(first: first) { $0.pointee.ifa_next }.map(\.pointee).compactMap { entry in
+            // The label of an address may follow the name (`eth0:1`).
+            guard let address = entry.ifa_addr,
+                let device = String(cString: entry.ifa_name).split(separator: ":").first,
+                case let bytes = bytes(of: address), !bytes.isEmpty
+            else { return nil }
+            return DeviceAddress(device: String(device), bytes: bytes, flags: entry.ifa_flags)
         }
-        guard getnameinfo(address, socklen_t(length), &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) == 0
+    }
+
+    package var hasCarrier: Bool { flags & UInt32(IFF_RUNNING) != 0 }
+    /// The device is up and has its carrier.
+    package var isRunning: Bool { flags & UInt32(IFF_UP) != 0 && hasCarrier }
+    package var isLoopback: Bool { flags & UInt32(IFF_LOOPBACK) != 0 }
+    /// fe80::/10.
+    package var isLinkLocal: Bool { bytes.count == 16 && bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80 }
+    /// As inet_ntop(3) writes it.
+    var text: String? {
+        var written = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        guard inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &written, socklen_t(written.count)) != nil
         else { return nil }
-        let text = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // After a percent sign, a link-local address names its device.
-        let parts = text.split(separator: "%")
-        let isChosen =
-            switch choice {
-            case .device(let name): device == name && parts.count == 1
-            case .address(let wanted): parts.first.map(String.init) == wanted
+        return String(decoding: written.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// The address without port and scope; empty for other families.
+    package static func bytes(of address: UnsafePointer<sockaddr>) -> [UInt8] {
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
+                withUnsafeBytes(of: address.pointee.sin_addr) { Array($0) }
             }
-        return isChosen ? device : nil
+        case AF_INET6:
+            address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+                withUnsafeBytes(of: address.pointee.sin6_addr) { Array($0) }
+            }
+        default: []
+        }
     }
 }

@@ -1,4 +1,5 @@
 import CLinux
+import CurlEngine
 import FileKit
 import Glibc
 import Threading
@@ -11,18 +12,11 @@ package struct NetworkState: Hashable, Sendable {
 
     package init(isUp: Bool) { self.isUp = isUp }
 
-    /// Reads the state from getifaddrs(3).
+    /// Reads the state from the kernel.
     package static func current() -> NetworkState {
-        var list: UnsafeMutablePointer<ifaddrs>?
-        // If the call fails, transfers are tried rather than held back.
-        guard getifaddrs(&list) == 0 else { return NetworkState(isUp: true) }
-        defer { freeifaddrs(list) }
-        var next = list
-        while let entry = next?.pointee {
-            if entry.carriesTraffic { return NetworkState(isUp: true) }
-            next = entry.ifa_next
-        }
-        return NetworkState(isUp: false)
+        // If the kernel does not answer, transfers are tried rather than held back.
+        guard let addresses = DeviceAddress.all() else { return NetworkState(isUp: true) }
+        return NetworkState(isUp: addresses.contains { $0.isRunning && !$0.isLoopback && !$0.isLinkLocal })
     }
 
     /// Tells whether a connection to `host` may succeed now; true in doubt. A loopback host is always reachable, a
@@ -163,22 +157,6 @@ private struct NetworkWatcher: Sendable {
     }
 }
 
-extension ifaddrs {
-    fileprivate var carriesTraffic: Bool {
-        let wanted = UInt32(IFF_UP) | UInt32(IFF_RUNNING)
-        guard ifa_flags & UInt32(IFF_LOOPBACK) == 0, ifa_flags & wanted == wanted, let address = ifa_addr
-        else { return false }
-        switch Int32(address.pointee.sa_family) {
-        case AF_INET: return true
-        case AF_INET6:
-            return address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-                withUnsafeBytes(of: address.pointee.sin6_addr) { $0[0] != 0xfe || $0[1] & 0xc0 != 0x80 }
-            }
-        default: return false
-        }
-    }
-}
-
 /// An IPv4 or IPv6 address given as a literal.
 private struct SocketAddress {
     private var storage = sockaddr_storage()
@@ -220,7 +198,7 @@ private struct SocketAddress {
         }
         guard isKnown else { return true }
         let source = withUnsafePointer(to: local) { local in
-            local.withMemoryRebound(to: sockaddr.self, capacity: 1) { addressBytes(of: $0) }
+            local.withMemoryRebound(to: sockaddr.self, capacity: 1) { DeviceAddress.bytes(of: $0) }
         }
         // An address of this machine needs no carrier.
         return source == hostBytes || NetworkState.carries(source)
@@ -228,7 +206,7 @@ private struct SocketAddress {
 
     private var hostBytes: [UInt8] {
         withUnsafePointer(to: storage) { storage in
-            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { addressBytes(of: $0) }
+            storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { DeviceAddress.bytes(of: $0) }
         }
     }
 }
@@ -236,34 +214,8 @@ private struct SocketAddress {
 extension NetworkState {
     /// Tells whether the interface with this address has its carrier; true if no interface has the address.
     fileprivate static func carries(_ address: [UInt8]) -> Bool {
-        var list: UnsafeMutablePointer<ifaddrs>?
-        guard getifaddrs(&list) == 0 else { return true }
-        defer { freeifaddrs(list) }
-        var isKnown = false
-        var next = list
-        while let entry = next?.pointee {
-            if let own = entry.ifa_addr, addressBytes(of: own) == address {
-                if entry.ifa_flags & UInt32(IFF_RUNNING) != 0 { return true }
-                isKnown = true
-            }
-            next = entry.ifa_next
-        }
-        return !isKnown
-    }
-}
-
-/// The address without port and scope; empty for other families.
-private func addressBytes(of address: UnsafePointer<sockaddr>) -> [UInt8] {
-    switch Int32(address.pointee.sa_family) {
-    case AF_INET:
-        address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-            withUnsafeBytes(of: address.pointee.sin_addr) { Array($0) }
-        }
-    case AF_INET6:
-        address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-            withUnsafeBytes(of: address.pointee.sin6_addr) { Array($0) }
-        }
-    default: []
+        guard let own = DeviceAddress.all()?.filter({ $0.bytes == address }), !own.isEmpty else { return true }
+        return own.contains(where: \.hasCarrier)
     }
 }
 

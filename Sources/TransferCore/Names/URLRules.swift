@@ -5,6 +5,13 @@ package enum URLRules {
     /// Longest URL other than a data URL, in bytes.
     package static let longest = Bounds.url
 
+    /// Whether the scheme is another one than `file` and `data`. Compares bytes, because it is asked for each exchange.
+    package static func usesNetwork(_ url: String) -> Bool {
+        !["file:", "data:"].contains { scheme in
+            url.utf8.count >= scheme.utf8.count && zip(url.utf8, scheme.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+        }
+    }
+
     /// - Throws: `request.bad_url` with the reason.
     package static func parse(_ text: String) throws(TransferError) -> ParsedURL {
         if let plain = ParsedURL(plain: text) { return plain }

@@ -49,7 +49,7 @@ package struct EffectivePolicy: Sendable {
         network = Self.network(session, kind)
         resourceTimeout = session.timeoutIntervalForResource ?? Self.defaultResourceTimeout
         retry = RetryPolicy(session.retry)
-        retry.waitsForConnectivity = kind == .background || session.waitsForConnectivity ?? false
+        retry.waitsForConnectivity = kind.waitsForConnectivity(session.waitsForConnectivity)
         conflictPolicy = session.conflictPolicy ?? .rename
         durability = session.durability ?? .full
         preserveTime = false
@@ -111,8 +111,8 @@ package struct EffectivePolicy: Sendable {
             retry = RetryPolicy(own, inherited: inherited)
             retry.waitsForConnectivity = waits
         }
-        if kind != .background, let waits = spec.wrappedValue.waitsForConnectivity {
-            retry.waitsForConnectivity = waits
+        if let waits = spec.wrappedValue.waitsForConnectivity {
+            retry.waitsForConnectivity = kind.waitsForConnectivity(waits)
         }
         if let policy = spec.wrappedValue.conflictPolicy { conflictPolicy = policy }
         if let own = spec.wrappedValue.durability { durability = own }
@@ -157,4 +157,9 @@ extension NetworkOptions {
         stallTimeout = timeout
         connectTimeout = min(Self.longestConnect, timeout)
     }
+}
+
+extension SessionKind {
+    /// - Parameter wanted: what the task or its session says.
+    func waitsForConnectivity(_ wanted: Bool?) -> Bool { self == .background || wanted ?? false }
 }

@@ -30,11 +30,8 @@ package struct MachineRules: Hashable, Sendable {
         allowsConstrained = spec.allowsConstrainedNetworkAccess ?? session.allowsConstrainedNetworkAccess ?? true
         isDiscretionary = spec.isDiscretionary ?? session.isDiscretionary ?? false
         url = spec.url
-        waitsForConnectivity =
-            kind == .background || spec.waitsForConnectivity ?? session.waitsForConnectivity ?? false
+        waitsForConnectivity = kind.waitsForConnectivity(spec.waitsForConnectivity ?? session.waitsForConnectivity)
     }
-
-    private var usesNetwork: Bool { !["file:", "data:"].contains(url?.prefix(5).lowercased()) }
 
     /// - Parameter lowDataMode: the global setting.
     /// - Returns: what forbids the task to run now; nil if nothing does.
@@ -55,7 +52,7 @@ package struct MachineRules: Hashable, Sendable {
             } else {
                 nil
             }
-        if let ofNetwork, usesNetwork { return ofNetwork }
+        if let ofNetwork, URLRules.usesNetwork(url ?? "") { return ofNetwork }
         return machine.isOnBattery == true && isDiscretionary ? .battery : nil
     }
 

@@ -72,7 +72,7 @@ final class AttemptRunner: Sendable {
         let (proxy, interface) = (policy.$network.wrappedValue.proxy, policy.$network.wrappedValue.interface)
         let run = TransferRun(
             record, startedAt: startedAt, waitsForConnectivity: policy.retry.waitsForConnectivity,
-            interface: PinnedFiles.isLocal(record.spec.url ?? "") ? nil : interface,
+            interface: URLRules.usesNetwork(record.spec.url ?? "") ? interface : nil,
             cookies: cookies.cookies(of: record, policy.cookies),
             hsts: hsts.hosts(of: record.session, policy),
             directHost: TaskPolicies.directHost(of: record, proxy: proxy)

@@ -40,11 +40,10 @@ final class Gatekeeper: Sendable {
         if gates.withLock({ $0.received(from: host, at: now) }) { signal.queueChanged() }
     }
 
-    /// The machine has woken: what is known of silent hosts is from before its sleep.
+    /// The machine has woken: what is known of silent hosts is from before its sleep. The caller signals that.
     func forgetSilence() {
         let now = time.reading()
         gates.withLock { $0.forgetSilence(at: now) }
-        signal.queueChanged()
     }
 
     // MARK: What clients ask

@@ -115,7 +115,7 @@ struct NetworkFollower: Sendable {
             guard let run = runs[record.id] else { continue }
             if let event = machine.event(for: record, in: sessions[record.session]) {
                 run.requestAbort(.transition(event))
-            } else if let session = sessions[record.session], !PinnedFiles.isLocal(record.spec.url ?? ""),
+            } else if let session = sessions[record.session], URLRules.usesNetwork(record.spec.url ?? ""),
                 policies.policy(of: record, in: session).network.interface != run.interface
             {
                 // The session has another device now.

@@ -30,6 +30,13 @@ import TransferStore
         return try fixture.supervision(in: home, slots: slots)
     }
 
+    private func started(_ settings: String = "") async throws -> Supervision {
+        let supervision = try supervision(settings)
+        try await supervision.recover()
+        try await supervision.start()
+        return supervision
+    }
+
     private func add(
         _ supervision: Supervision, _ path: String = "/file", session: String? = nil,
         _ change: (inout TaskSpec) -> Void = { _ in }
@@ -80,9 +87,7 @@ import TransferStore
 
     /// It keeps its bytes, names the condition, and goes on by itself.
     @Test(arguments: cases) func aRunningTaskWaitsAndGoesOn(_ test: Case) async throws {
-        let supervision = try supervision()
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started()
         let forbidden = try await add(supervision, "/slow", test.forbid)
         #expect(await eventually { supervision.runs[forbidden].map { $0.bytesTransferred > 20_000 } ?? false })
         supervision.apply(machine(test.machine))
@@ -101,18 +106,14 @@ import TransferStore
     }
 
     @Test func whatForbidsNothingRuns() async throws {
-        let supervision = try supervision()
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started()
         supervision.apply(machine { ($0.isMetered, $0.isCellular, $0.isOnBattery) = (true, true, true) })
         #expect(try await reaches(.completed, nil, try await add(supervision)))
         await supervision.stop()
     }
 
     @Test func lowDataModeIsASetting() async throws {
-        let supervision = try supervision("lowDataMode: true\n")
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started("lowDataMode: true\n")
         let id = try await add(supervision) { $0.allowsConstrainedNetworkAccess = false }
         #expect(try await reaches(.waiting, .metered, id))
         #expect(try await status(id)?.error?.details["condition"] == "lowData")
@@ -122,9 +123,7 @@ import TransferStore
 
     /// `dlctl resume --anyway` gives the task values of its own.
     @Test func theTaskAndItsSessionChangeWhatIsForbidden() async throws {
-        let supervision = try supervision()
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started()
         supervision.apply(machine { $0.isMetered = true })
         let session = SessionKey(owner: peer.uid, identifier: SessionKey.sharedIdentifier)
         func open(_ allows: Bool) async throws {
@@ -166,9 +165,7 @@ import TransferStore
 
     /// A task that another condition forbids waits with the new reason.
     @Test func theReasonFollowsTheConditions() async throws {
-        let supervision = try supervision()
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started()
         supervision.apply(machine { $0.isBehindPortal = true })
         let id = try await add(supervision) { ($0.allowsCellularAccess, $0.isDiscretionary) = (false, true) }
         #expect(try await reaches(.waiting, .portal, id))
@@ -181,9 +178,7 @@ import TransferStore
 
     /// Links take some seconds after a sleep.
     @Test func aTaskThatWaitsForNoConnectivityDoesSoAfterASleep() async throws {
-        let supervision = try supervision()
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started()
         let nobody = "http://127.0.0.1:\(try ListeningSocket.freePort())/"
         let session = SessionKey(owner: peer.uid, identifier: "front")
         _ = try await supervision.services.sessions.open(
@@ -201,9 +196,7 @@ import TransferStore
     }
 
     @Test func aSessionsNewDeviceIsTakenAtOnce() async throws {
-        let supervision = try supervision()
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started()
         let id = try await add(supervision, "/slow")
         #expect(await eventually { supervision.runs[id].map { $0.bytesTransferred > 20_000 } ?? false })
         var configuration = SessionConfiguration()
@@ -218,9 +211,7 @@ import TransferStore
 
     /// Others may reach the host that a chosen device does not reach.
     @Test func failuresOfBoundTasksSayNothingOfTheHost() async throws {
-        let supervision = try supervision()
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started()
         let nobody = "http://127.0.0.1:\(try ListeningSocket.freePort())/"
         for interface in ["lo", nil] {
             var host = ""
@@ -238,9 +229,7 @@ import TransferStore
     }
 
     @Test func beforeASleepEverythingIsAtItsCheckpointAndNothingBegins() async throws {
-        let supervision = try supervision()
-        try await supervision.recover()
-        try await supervision.start()
+        let supervision = try await started()
         let id = try await add(supervision, "/slow")
         #expect(await eventually { supervision.runs[id].map { $0.bytesTransferred > 20_000 } ?? false })
         await supervision.prepareForSleep()
