@@ -46,6 +46,7 @@ package final class CurlEngine: Sendable {
     /// nil if the state folder has no room for it; downloads then resume from checkpoints.
     package var journal: OffsetJournal? { files.journal }
     let reactor: Reactor
+    package var answers: AnswerCounts { reactor.answers }
     private let files: FileSide
     private let homeDirectory: String?
     /// Short calls that may block: looking for keys, and waiting for disks at the end.

@@ -217,6 +217,7 @@ package final class Daemon: Sendable {
             progressInterval: { settings.current.global.progressInterval }, bindings: bindings, logger: logger)
         self.feed = feed
         connected.withLock { $0 = feed }
+        let ends = EndCounts()
         // Weak: the store keeps the closures that it calls at its commits.
         let footprint = Footprint { [weak store] in
             store?.releaseMemory()
@@ -226,11 +227,13 @@ package final class Daemon: Sendable {
         store.onCommit { [weak keepers, weak rates = supervision.rates] events in
             keepers?.follow(events, isVolatile: false)
             rates?.follow(events)
+            ends.follow(events)
             feed.committed(events)
             footprint.note(events: events.count)
         }
         inMemory.onCommit { [weak keepers, weak rates = volatileSupervision.rates] events in
             rates?.follow(events)
+            ends.follow(events)
             keepers?.follow(events, isVolatile: true)
             feed.committedVolatile(events)
             streams.committed(events)
@@ -251,7 +254,8 @@ package final class Daemon: Sendable {
                 stateDirectory: first.stateDirectory, startedAt: time.reading(),
                 libcurl: CurlEngine.versionInfo().version, sqlite: TransferStore.sqliteVersion,
                 schemes: { await pool.run { helperFolders.available() } },
-                conditions: { supervision.conditions }),
+                conditions: { supervision.conditions }, answers: engine.answers),
+            ends: ends,
             userFolder: UserFolders(access: access, pool: pool).folder)
         let peers = PeerDirectory(adminGroup: isSystem ? first.settings.adminGroup : nil, time: time)
         let descriptors = DescriptorWatch(logger: logger)

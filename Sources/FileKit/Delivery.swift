@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Threading
 import TransferModel
 
 /// Renames a complete part file to its final name. The file is verified and durable there, or not there at all.
@@ -160,7 +161,7 @@ extension Descriptor {
         // A file system that cannot store this time keeps its own. That is no reason to lose a download.
         if let time { _ = dld_set_modification_time(rawValue, time) }
         guard durability.isSynced else { return }
-        let (result, code) = retrying { fsync(rawValue) }
+        let (result, code) = retrying { Durations.fileSyncs.measure { fsync(rawValue) } }
         if result != 0 { throw .destination(errno: code, "sync", path) }
     }
 }

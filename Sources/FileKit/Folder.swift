@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Threading
 import TransferCore
 import TransferModel
 
@@ -110,14 +111,14 @@ package final class Folder: Sendable {
     /// - Parameter file: a file of the same file system, for a folder that may not be read.
     /// - Throws: `disk.*`.
     package func sync(besides file: Int32? = nil) throws(TransferError) {
-        var (result, code) = retrying { fsync(fileDescriptor) }
+        var (result, code) = retrying { Durations.fileSyncs.measure { fsync(fileDescriptor) } }
         var readable: Descriptor?
         if result != 0, code == EBADF {
             // The descriptor only names the folder (O_PATH, open(2)).
             let (opened, cause) = retrying { openat(fileDescriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
             if opened >= 0 {
                 readable = Descriptor(opened)
-                (result, code) = retrying { fsync(opened) }
+                (result, code) = retrying { Durations.fileSyncs.measure { fsync(opened) } }
             } else if file == nil {
                 code = cause
             }
@@ -125,7 +126,8 @@ package final class Folder: Sendable {
         guard result != 0 else { return }
         switch code {
         case EBADF, EINVAL, EOPNOTSUPP:
-            let (result, code) = retrying { dld_syncfs(file ?? readable?.rawValue ?? fileDescriptor) }
+            let any = file ?? readable?.rawValue ?? fileDescriptor
+            let (result, code) = retrying { Durations.fileSyncs.measure { dld_syncfs(any) } }
             if result != 0 { throw .destination(errno: code, "sync", path) }
         default: throw .destination(errno: code, "sync", path)
         }

@@ -246,6 +246,15 @@ extension SpecRules {
         {
             throw bad("tags", "at most \(Bounds.tags) tags of 1 to \(Bounds.name) bytes.")
         }
+        if let attributes = spec.attributes,
+            attributes.keys.contains("")
+                || attributes.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) > Bounds.attributeBytes
+        {
+            throw bad(
+                "attributes",
+                "no name may be empty, and all names and values have \(Bounds.attributeBytes) bytes at most."
+            )
+        }
         try checkSecret(spec.username, "username")
         try checkSecret(spec.password, "password")
         try checkSecret(spec.bearer, "bearer")

@@ -22,6 +22,8 @@ package enum Bounds {
     /// Of sessions, subscribers, tags, client tokens and units.
     package static let name = 255
     package static let description = 4096
+    /// Of names and values of a task's attributes together.
+    package static let attributeBytes = 4096
     /// `contentType`, `fileName` and `formField`.
     package static let text = 1024
     package static let method = 64

@@ -190,6 +190,8 @@ public struct EventRecord: Hashable, Sendable {
     public var task: TaskID?
     /// Members besides the fixed ones on the wire; none of them has the name of a fixed one.
     public var payload: JSONMembers
+    /// The kind of the task that this event ends; known only while it happens, and neither stored nor sent.
+    package var ended: TaskKind?
 
     public init(
         sequence: SequenceNumber? = nil, time: Timestamp, type: EventType, session: SessionKey, task: TaskID? = nil,

@@ -40,6 +40,7 @@ public struct TaskSpec: Hashable, Sendable {
     public var preserveTime: Bool?
     public var description: String?
     public var tags: [String]?
+    public var attributes: [String: String]?
     /// Makes the add idempotent for 24 h.
     public var clientToken: String?
     public var resumeData: String?
@@ -170,6 +171,10 @@ extension TaskSpec: WireObject {
             option: "--preserve-time")
         row("description", \.description, "Free text.", option: "--description")
         row("tags", \.tags, "Free words.", option: "--tag")
+        row(
+            "attributes", \.attributes,
+            "Names and values that clients keep with the task; they mean nothing to the daemon and are shown as they are.",
+            option: "--attribute")
         row(
             "clientToken", \.clientToken,
             "1 to 255 bytes, shown in the task and in its events. If an owner repeats a token within 24 h, the answer is "

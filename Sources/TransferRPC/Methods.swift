@@ -4,7 +4,8 @@ import TransferModel
 public enum Methods {
     /// In the order of the reference.
     public static let all: [any RPCMethod] = [
-        daemonInfo, daemonStats, getSettings, listSettings, setSettings, discover, openSession, getSession,
+        daemonInfo, daemonStats, daemonMetrics, getSettings, listSettings, setSettings, discover, openSession,
+        getSession,
         listSessions, pauseSession, resumeSession, finishSession, invalidateSession, addTasks, getTask, listTasks,
         pauseTasks, resumeTasks, cancelTasks, retryTasks, removeTasks, updateTask, takeResumeData, readBody,
         giveCredit, listDecisions, answerDecision, listCookies, setCookies, removeCookies, cacheInfo, removeCached,
@@ -20,6 +21,13 @@ public enum Methods {
         "daemon.stats",
         "The peer's tasks by state and running transfers (all users' for administrators); rates, totals, memory, connections and log head of the whole daemon."
     )
+    public static let daemonMetrics = Method<Nothing, DaemonMetrics>(
+        "daemon.metrics",
+        """
+        Figures for monitoring, beside those of daemon.info and daemon.stats: the peer's tasks by state, kind and reason (all \
+        users' for administrators), and counters of the whole daemon since its start. `dlctl metrics` prints all of them for \
+        Prometheus.
+        """)
     public static let getSettings = Method<Nothing, SettingsView>(
         "settings.get", "Every global setting with its value and origin.")
     public static let listSettings = Method<Nothing, SettingsInForce>(
@@ -112,7 +120,7 @@ public enum Methods {
         "task.update",
         """
         Changes a task. A failed or cancelled one can be changed too, and then restarted with `task.retry`; a completed one \
-        only in `description`, `priority`, `rateLimit` and `position`. With a new URL, new S3 URLs, mirrors, headers, \
+        only in `description`, `attributes`, `priority`, `rateLimit` and `position`. With a new URL, new S3 URLs, mirrors, headers, \
         credentials, proxy, interface or checksum, a running or waiting task starts another attempt at once. It keeps its bytes \
         if the server proves that it has the same version. With a new destination its part file moves. Administrators change only \
         `priority`, `rateLimit`, `position`, `description`, `earliestBeginAt`, `deadlineAt`, `isDiscretionary` and which \

@@ -208,6 +208,8 @@ package final class TransferStore: Sendable {
 
     /// Writes that wait for the next commit.
     package var queuedWrites: Int { committer.queueLength }
+    /// How long commits took, with the work of their bodies.
+    package var commitDurations: Durations.Counts { committer.durations.current }
 
     /// Whether space is being given back to the file system, or will be looked for.
     var isTidying: Bool { tidying.isActive }

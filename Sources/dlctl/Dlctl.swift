@@ -51,7 +51,7 @@ struct Dlctl: AsyncParsableCommand {
                 subcommands: [
                     SessionCommand.self, CookiesCommand.self, CredentialCommand.self, HSTSCommand.self,
                     TrustCommand.self, CacheCommand.self, LimitCommand.self, SettingsCommand.self, StatsCommand.self,
-                    InfoCommand.self, StartCommand.self, StopCommand.self,
+                    MetricsCommand.self, InfoCommand.self, StartCommand.self, StopCommand.self,
                 ]),
         ]
     )

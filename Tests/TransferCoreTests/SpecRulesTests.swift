@@ -40,6 +40,15 @@ struct SpecRulesTests {
         #expect(refusal(of: configuration)?.details["field"] == "configuration.httpAdditionalHeaders")
     }
 
+    @Test func attributesHaveNamesAndABound() {
+        let most = ["a": "", "é": String(repeating: "v", count: 4093)]
+        for good in [[:], ["name": ""], most] { #expect(refusal { $0.attributes = good } == nil) }
+        for bad in [["": "value"], most.merging(["a": "x"]) { $1 }, most.merging(["b": ""]) { $1 }] {
+            let refusal = refusal { $0.attributes = bad }
+            #expect(refusal?.code == .badField && refusal?.details["field"] == "tasks[3].attributes")
+        }
+    }
+
     private func refusal(of configuration: SessionConfiguration) -> TransferError? {
         do throws(TransferError) {
             try SpecRules(path: "configuration").check(configuration)

@@ -15,6 +15,7 @@ struct FieldDocumentationTests {
         try expectCoded(Samples.sessionView, encodes: Set(SessionView.fields.map(\.name)))
         try expectCoded(Samples.info, encodes: Set(DaemonInfo.fields.map(\.name)))
         try expectCoded(Samples.stats, encodes: Set(DaemonStats.fields.map(\.name)))
+        try expectCoded(Samples.metrics, encodes: Set(DaemonMetrics.fields.map(\.name)))
         try expectCoded(Samples.response, encodes: Set(ResponseInfo.fields.map(\.name)))
         try expectCoded(Samples.error, encodes: Set(TransferError.fields.map(\.name)))
         try expectCoded(GetTask(id: TaskID(1), secrets: true), encodes: ["id", "secrets"])
@@ -153,6 +154,15 @@ enum Samples {
         return stats
     }
 
+    static var metrics: DaemonMetrics {
+        var metrics = DaemonMetrics()
+        metrics.tasks = [.init(state: .queued, kind: .download, count: 1)]
+        metrics.finished = [.init(kind: .data, outcome: .failed, code: "http.status", count: 2)]
+        metrics.storeCommits = .init(buckets: [.init(le: 0.001, count: 3)], sum: 0.5, count: 4)
+        (metrics.cpuTime, metrics.openDescriptors) = (1.5, 7)
+        return metrics
+    }
+
     static var update: UpdateTask {
         var update = UpdateTask(id: TaskID(1))
         update.s3 = S3Upload(
@@ -176,6 +186,7 @@ enum Samples {
         update.conflictPolicy = .rename
         update.deadlineAt = time
         update.description = "d"
+        update.attributes = ["a": "b"]
         update.earliestBeginAt = time
         update.position = .last
         return update
@@ -184,7 +195,7 @@ enum Samples {
     static let list = ListTasks(
         session: "s", states: [.queued], kinds: [.download], ids: [TaskID(1)],
         range: TaskRange(TaskID(3)...TaskID(7)), tags: ["t"], clientTokens: ["k"], match: "m", order: .newest,
-        cursor: "c", limit: 5, owner: .everyone)
+        cursor: "c", offset: 2, limit: 5, total: true, owner: .everyone)
     static let subscribe = Subscribe(
         after: .after(SequenceNumber(4)), subscriber: "n", sessions: ["s"], tasks: [TaskID(1)], types: [.taskAdded],
         progressInterval: 1, owner: .user(UserID(5)))

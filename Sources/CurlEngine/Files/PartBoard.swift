@@ -315,7 +315,8 @@ extension PartBoard {
     func synchronize() {
         let now = dld_monotonic_nanoseconds()
         let marks = state.withLock { Marks(of: $0, at: now) }
-        syncEnded(marks, fdatasync(part.fileDescriptor) == 0 ? nil : LocalFailure("fdatasync"))
+        let result = Durations.fileSyncs.measure { fdatasync(part.fileDescriptor) }
+        syncEnded(marks, result == 0 ? nil : LocalFailure("fdatasync"))
     }
 
     /// Takes part in a sync of many files; nil if nothing is due.

@@ -193,7 +193,8 @@ package final class PartFile: Sendable {
     /// fdatasync(2). After a failure, the bytes since the last success must be written again: a second call would
     /// report a false success.
     package func sync() throws(TransferError) {
-        guard fdatasync(fileDescriptor) == 0 else { throw LocalFailure("fdatasync").transferError(path) }
+        let result = Durations.fileSyncs.measure { fdatasync(fileDescriptor) }
+        guard result == 0 else { throw LocalFailure("fdatasync").transferError(path) }
     }
 
     /// Closes the descriptor; nothing may use the part file afterwards.
@@ -254,7 +255,7 @@ extension PartFile {
             written.ranges.contains { dld_first_hole(file, $0.start.rawValue) < $0.end.rawValue }
         }
         // Reserved room may briefly count as a hole while its bytes reach the disk, but not after a sync.
-        return find() && (fdatasync(file) != 0 || find())
+        return find() && (Durations.fileSyncs.measure { fdatasync(file) } != 0 || find())
     }
 
     /// The proven ranges of the file; nil if the journal has another version, or the same one started over.

@@ -42,7 +42,7 @@ final class SyncRound: Sendable {
         switch way {
         case .each: for share in shares { share.syncAlone() }
         case .whole:
-            let isSound = whole(oldest.fileDescriptor) == 0
+            let isSound = Durations.fileSyncs.measure { whole(oldest.fileDescriptor) } == 0
             let end = dld_monotonic_nanoseconds()
             state.withLock { $0.choice.took(end - now, at: end) }
             for share in shares { isSound ? share.synced() : share.syncAlone() }

@@ -59,6 +59,7 @@ final class Reactor: @unchecked Sendable {
     private var ready = [dld_ready](repeating: dld_ready(), count: 256)
     var limiter = RateLimiter()
     var sendLimiter = RateLimiter()
+    let answers = AnswerCounts()
     /// Which requests ask before they send.
     var expectations = ExpectationRules()
     var rateWaiters: [Transfer] = []

@@ -32,6 +32,7 @@ extension Transfer {
         switch parser.line(line) {
         case .none: return count
         case .interimEnded:
+            reactor.answers.note(status: parser.status)
             interimCount += 1
             marks.answered = 0
             if interimCount <= Self.patientInterims { lastActivity = reactor.now }
@@ -58,6 +59,7 @@ extension Transfer {
     private static let longestHead = 512 << 10
 
     private func headEnded(_ reactor: Reactor) -> Bool {
+        reactor.answers.note(status: parser.status)
         guard answered(reactor) else { return false }
         if parser.status == 401 { wasChallenged = true }
         keepCookies()

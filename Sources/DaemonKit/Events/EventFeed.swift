@@ -130,6 +130,13 @@ package final class EventFeed: Sendable {
     package var head: SequenceNumber { state.withLock { $0.tail.head } }
     package var subscriptionCount: Int { state.withLock { $0.subscriptions.count } }
 
+    /// How many events the slowest subscriber has not been sent.
+    package var furthestLag: Int64 {
+        state.withLock { state in
+            state.subscriptions.values.reduce(0) { max($0, state.tail.head.rawValue - $1.cursor.rawValue) }
+        }
+    }
+
     /// Tells whether this owner follows under the durable name now.
     package func isConnected(_ name: String, owner: UserID) -> Bool {
         state.withLock { state in

@@ -1,15 +1,17 @@
 import CurlEngine
 import DaemonSetup
 import Glibc
+import Threading
 import TransferModel
 import TransferRPC
 import TransferStore
 
-/// daemon.info, daemon.stats and rpc.discover.
+/// daemon.info, daemon.stats, daemon.metrics and rpc.discover.
 enum DaemonHandlers {
     static func register(in table: inout HandlerTable, _ services: Services) {
         table.add(Methods.daemonInfo) { _, context in await Self.info(services, context.peer) }
         table.add(Methods.daemonStats) { _, context in try await Self.stats(services, context) }
+        table.add(Methods.daemonMetrics) { _, context in try await Self.metrics(services, context) }
         table.add(fixed: Methods.discover) { ProtocolReference.openRPC(version: services.facts.version) }
     }
 
@@ -53,7 +55,7 @@ enum DaemonHandlers {
             tasks: [TaskState: Int].byName(counts), activeTransfers: active,
             downloadRate: ByteRate(throughput.downloadRate), uploadRate: ByteRate(throughput.uploadRate),
             bytesReceived: ByteCount(throughput.bytesReceived), bytesSent: ByteCount(throughput.bytesSent),
-            memory: residentMemory(), connections: context.connections, head: head,
+            memory: ProcessFigures.residentMemory ?? 0, connections: context.connections, head: head,
             uptime: Seconds(Double(SystemTime().reading().boot - services.facts.startedAt.boot) / 1000),
             damage: services.durable.store.damage?.message)
         let machine = services.facts.conditions()
@@ -62,16 +64,50 @@ enum DaemonHandlers {
         return stats
     }
 
-    /// The memory that this process holds: the second number of /proc/self/statm, which counts pages (proc(5)); 0 if it
-    /// cannot be read.
-    private static func residentMemory() -> ByteCount {
-        let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return 0 }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 128)
-        let count = read(descriptor, &buffer, buffer.count)
-        let fields = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
-        guard fields.count > 1, let pages = Int64(fields[1]) else { return 0 }
-        return ByteCount(pages * Int64(sysconf(Int32(_SC_PAGESIZE))))
+    private static func metrics(_ services: Services, _ context: RequestContext) async throws -> DaemonMetrics {
+        let owner = context.peer.isAdmin ? nil : context.peer.uid
+        var (census, waiting) = try await services.durable.store.read {
+            (try $0.census(owner: owner), try $0.waiting(owner: owner))
+        }
+        let own = services.volatile.own(context, in: .user(context.peer.uid))
+        if !own.isEmpty {
+            let uid = context.peer.uid
+            let volatile = try await services.volatile.services.store.read {
+                (try $0.census(owner: uid, sessions: own), try $0.waiting(owner: uid, sessions: own))
+            }
+            census.merge(volatile.0) { $0.merging($1, uniquingKeysWith: +) }
+            waiting.merge(volatile.1, uniquingKeysWith: +)
+        }
+        var metrics = DaemonMetrics()
+        metrics.tasks = TaskState.allCases.flatMap { state in
+            TaskKind.allCases.map { DaemonMetrics.Group(state: state, kind: $0, count: census[$0]?[state] ?? 0) }
+        }
+        metrics.waiting = [WaitReason: Int].byName(waiting)
+        metrics.finished = services.ends.current.map { end, count in
+            DaemonMetrics.End(kind: end.kind, outcome: end.outcome, code: end.code, count: count)
+        }.sorted {
+            ($0.kind.rawValue, $0.outcome.rawValue, $0.code ?? "") < (
+                $1.kind.rawValue, $1.outcome.rawValue, $1.code ?? ""
+            )
+        }
+        metrics.responses = Dictionary(
+            uniqueKeysWithValues: services.facts.answers.current.enumerated().map { ("\($0 + 1)xx", $1) })
+        metrics.storeCommits = DaemonMetrics.Histogram(services.durable.store.commitDurations)
+        metrics.fileSyncs = DaemonMetrics.Histogram(Durations.fileSyncs.current)
+        metrics.subscriberLag = services.feed.furthestLag
+        (metrics.cpuTime, metrics.openDescriptors) = (ProcessFigures.processorTime, ProcessFigures.openDescriptors)
+        return metrics
+    }
+}
+
+extension DaemonMetrics.Histogram {
+    init(_ counts: Durations.Counts) {
+        var sum = 0
+        let buckets = zip(Durations.bounds, counts.calls).map { bound, count in
+            sum += count
+            return Bucket(le: bound, count: sum)
+        }
+        self.init(
+            buckets: buckets, sum: Seconds(Double(counts.nanoseconds) / 1e9), count: counts.calls.reduce(0, +))
     }
 }

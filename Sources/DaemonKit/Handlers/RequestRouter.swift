@@ -100,7 +100,7 @@ package final class RequestRouter: RequestHandler {
     private static let looks: Set<String> = [
         Methods.listTasks.name, Methods.getTask.name, Methods.readBody.name, Methods.listSessions.name,
         Methods.getSession.name, Methods.listEvents.name,
-        Methods.listSettings.name, Methods.daemonStats.name, Methods.discover.name,
+        Methods.listSettings.name, Methods.daemonStats.name, Methods.daemonMetrics.name, Methods.discover.name,
     ]
 
     private func refusal(_ error: any Error, of request: RPCRequest) -> RPCError {

@@ -1,3 +1,4 @@
+import CurlEngine
 import TransferCore
 import TransferModel
 import TransferRPC
@@ -12,6 +13,7 @@ package struct Services: Sendable {
     package var feed: EventFeed
     package var settings: any SettingsServing
     package var facts: DaemonFacts
+    package var ends = EndCounts()
     /// In system mode: returns a user's own folder and creates it if possible.
     package var userFolder: @Sendable (UserID) async -> String? = { _ in nil }
 
@@ -48,7 +50,7 @@ package protocol SettingsServing: Sendable {
     func set(_ changes: [String: JSONValue], by peer: Peer) async throws
 }
 
-/// The facts in `daemon.info` and `daemon.stats`.
+/// The facts in `daemon.info`, `daemon.stats` and `daemon.metrics`.
 package struct DaemonFacts: Sendable {
     package var version: String
     package var mode: DaemonMode
@@ -61,4 +63,5 @@ package struct DaemonFacts: Sendable {
     /// The schemes that have a helper now.
     package var schemes: @Sendable () async -> [String] = { [] }
     package var conditions: @Sendable () -> MachineConditions = { MachineConditions() }
+    package var answers = AnswerCounts()
 }

@@ -171,6 +171,12 @@ enum TaskHandlers {
         query.tags = try selection(parameters.tags, "tags", most: Bounds.tags)
         query.clientTokens = try selection(parameters.clientTokens, "clientTokens")
         query.cursor = parameters.cursor
+        query.offset = parameters.offset ?? 0
+        query.countsAll = parameters.total ?? false
+        guard parameters.offset == nil || query.cursor == nil else {
+            throw TransferError.bad("offset", "say either offset or cursor.")
+        }
+        guard query.offset >= 0 else { throw TransferError.bad("offset", "0 or more.") }
         query.limit = try pageSize(
             parameters.limit, default: ListTasks.defaultLimit, largest: ListTasks.largestLimit)
         switch parameters.order {

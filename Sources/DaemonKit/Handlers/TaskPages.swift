@@ -50,11 +50,13 @@ struct TaskPages {
         var total: Int? = 0
         var next: String?
         var room = bytes
+        var skip = parts[first].query.offset
         for (index, part) in parts.enumerated() {
             let isDue = index >= first && next == nil
             let isFull = tasks.count >= limit || room <= 0
             var query = part.query
             query.cursor = index == first ? place : nil
+            query.offset = skip
             // A full page needs to know only whether there is more.
             query.limit = isDue ? max(1, limit - tasks.count) : 0
             query.bytes = max(1, room)
@@ -68,6 +70,7 @@ struct TaskPages {
                 room -= found.tasks.reduce(0) { $0 + $1.length }
                 next = found.nextCursor.map { part.prefix + $0 }
             }
+            skip = found.unskipped
         }
         return (tasks, total, next)
     }

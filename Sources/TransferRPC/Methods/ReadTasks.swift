@@ -50,13 +50,16 @@ public struct ListTasks: WireObject, Hashable {
     public var match: String?
     public var order: ListOrder?
     public var cursor: String?
+    public var offset: Int?
     public var limit: Int?
+    public var total: Bool?
     public var owner: OwnerScope?
 
     public init(
         session: String? = nil, states: [TaskState]? = nil, kinds: [TaskKind]? = nil, ids: [TaskID]? = nil,
         range: TaskRange? = nil, tags: [String]? = nil, clientTokens: [String]? = nil, match: String? = nil,
-        order: ListOrder? = nil, cursor: String? = nil, limit: Int? = nil, owner: OwnerScope? = nil
+        order: ListOrder? = nil, cursor: String? = nil, offset: Int? = nil, limit: Int? = nil, total: Bool? = nil,
+        owner: OwnerScope? = nil
     ) {
         self.session = session
         self.states = states
@@ -68,7 +71,9 @@ public struct ListTasks: WireObject, Hashable {
         self.match = match
         self.order = order
         self.cursor = cursor
+        self.offset = offset
         self.limit = limit
+        self.total = total
         self.owner = owner
     }
 
@@ -92,9 +97,16 @@ public struct ListTasks: WireObject, Hashable {
         )
         row("cursor", \.cursor, "`nextCursor` of the page before; all other parameters must be the same.")
         row(
+            "offset", \.offset,
+            "Tasks to skip before the page, instead of `cursor`; a page behind the end is empty. `nextCursor` then goes on without it."
+        )
+        row(
             "limit", \.limit,
             "Tasks per page: 1 to \(largestLimit), default \(defaultLimit); a page ends at \(Bounds.pageBytes >> 20) MiB too, but not before its first task."
         )
+        row(
+            "total", \.total,
+            "True: `total` is counted whatever selects the tasks, which may take a while with `match`.")
         row.owner(\.owner)
     }
 }
@@ -114,7 +126,8 @@ public struct ListedTasks: WireObject, Hashable {
         row("tasks", \.tasks, "One page.")
         row(
             "total", \.total,
-            "Number of tasks on all pages. Absent with `ids`, `idRange`, `clientTokens`, `tags`, `match` or `kinds`.")
+            "Number of tasks on all pages. Only if asked for with `ids`, `idRange`, `clientTokens`, `tags`, `match` or `kinds`."
+        )
         row("nextCursor", \.nextCursor, "Absent on the last page.")
     }
 }

@@ -19,6 +19,7 @@ public struct UpdateTask: WireObject, Hashable {
     public var destination: Destination?
     public var conflictPolicy: ConflictPolicy?
     public var description: String?
+    public var attributes: [String: String]?
     public var earliestBeginAt: Timestamp?
     public var deadlineAt: Timestamp?
     public var position: QueuePosition?
@@ -61,6 +62,7 @@ public struct UpdateTask: WireObject, Hashable {
                 + "keeps the folder. The part file moves; to another file system it is copied.")
         row("conflictPolicy", \.conflictPolicy, TaskSpec.text("conflictPolicy"))
         row("description", \.description, "Free text.")
+        row("attributes", \.attributes, "Replaces all attributes of the task; an empty object removes them.")
         row(
             "earliestBeginAt", \.earliestBeginAt,
             "The task does not start before this time; a time in the past means now. Only for tasks that have not ended."

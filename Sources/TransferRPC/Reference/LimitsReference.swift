@@ -126,6 +126,7 @@ extension ProtocolReference {
         ["`connections`, `connectionsPerDownload`", "\(Bounds.connections)"],
         ["`description`", "\(Bounds.description) bytes"],
         ["`tags`", "\(Bounds.tags) of 1 to \(Bounds.name) bytes"],
+        ["`attributes`", "\(size(Bounds.attributeBytes)) of names and values in total"],
         ["`clientToken`", "1 to \(Bounds.name) bytes"],
         ["`timeoutIntervalForRequest`, `timeoutIntervalForResource`", "ten years (\(Int64(Bounds.longestTimeout)) s)"],
         ["`retry.firstDelay`, `retry.longestDelay`", "\(Int64(Bounds.longestDelay)) s"],

@@ -44,9 +44,9 @@ public struct SessionView: WireObject, Hashable {
     }
 }
 
-extension Dictionary where Key == TaskState, Value == Int {
-    /// Every state by its name; 0 if the counts do not have it.
-    public static func byName(_ counts: [TaskState: Int]) -> [String: Int] {
-        Dictionary<String, Int>(uniqueKeysWithValues: TaskState.allCases.map { ($0.rawValue, counts[$0] ?? 0) })
+extension Dictionary where Key: Word, Value == Int {
+    /// Every state or other word by its name; 0 if the counts do not have it.
+    public static func byName(_ counts: [Key: Int]) -> [String: Int] {
+        Dictionary<String, Int>(uniqueKeysWithValues: Key.allCases.map { ($0.rawValue, counts[$0] ?? 0) })
     }
 }

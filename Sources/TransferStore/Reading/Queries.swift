@@ -55,7 +55,11 @@ package struct TaskQuery: Sendable {
     package var order: TaskOrder = .oldest
     /// The `nextCursor` of the previous page.
     package var cursor: String?
+    /// Tasks that are skipped before the first page; zero with a cursor.
+    package var offset = 0
     package var limit = 100
+    /// Whether the tasks are counted even if no counter knows their number.
+    package var countsAll = false
     /// Of specs and answers, as they are stored.
     package var bytes = Bounds.pageBytes
 
@@ -77,10 +81,12 @@ package struct TaskQuery: Sendable {
 package struct TaskPage: Sendable {
     package var tasks: [ListedTask]
     /// Tasks of the whole listing, from the counters; nil if the query has a text, a kind, a range, ids, tags or client
-    /// tokens, which have no counters.
+    /// tokens, which have no counters, and is not counted.
     package var total: Int?
     /// Continues after the last record; nil on the last page.
     package var nextCursor: String?
+    /// On the last page: what is left to skip, because the listing is shorter.
+    package var unskipped = 0
 }
 
 /// What the scheduler asks for.

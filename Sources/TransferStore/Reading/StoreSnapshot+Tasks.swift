@@ -135,6 +135,38 @@ extension StoreSnapshot {
         return counts
     }
 
+    /// How many tasks the sessions have in each state, by kind. Only an index is read, but all of it.
+    package func census(owner: UserID?, sessions: [String]? = nil) throws -> [TaskKind: [TaskState: Int]] {
+        var query = TaskQuery(owner: owner)
+        query.sessions = sessions
+        var census: [TaskKind: [TaskState: Int]] = [:]
+        for cell in try cells(query).cells {
+            census[cell.kind, default: [:]][cell.state, default: 0] += try count(query, in: [cell])
+        }
+        return census
+    }
+
+    /// How many tasks of the sessions wait, by reason.
+    package func waiting(owner: UserID?, sessions: [String]? = nil) throws -> [WaitReason: Int] {
+        let found =
+            try owner.map {
+                try rows(Self.waitingSQL(Self.ofOwner), $0, sessions.map { JSONColumn.encode($0) })
+            } ?? rows(Self.waitingSQL(""))
+        var waiting: [WaitReason: Int] = [:]
+        while let row = try found.next() { waiting[try row.word(0)] = row[1] }
+        return waiting
+    }
+
+    /// An index has the reasons of all tasks, but whose they are is in their rows.
+    static func waitingSQL(_ condition: String) -> String {
+        "SELECT reason, count(*) FROM task INDEXED BY task_waiting WHERE state = 'waiting'\(condition) GROUP BY reason"
+    }
+
+    private static let ofOwner = """
+         AND session IN (SELECT id FROM session WHERE owner = ?1 \
+        AND (?2 IS NULL OR identifier IN (SELECT value FROM json_each(?2))))
+        """
+
     /// Tasks of all sessions of `owner` that have not ended, from the counters.
     package func unfinishedTasks(of owner: UserID) throws -> Int {
         try counts(owner: owner).reduce(0) { $1.key.isFinal ? $0 : $0 + $1.value }

@@ -198,15 +198,33 @@ extension StoreSnapshot {
     static let mostSelected = 4096
 
     /// Like `page`, for a query with ids, tags or client tokens.
-    /// - Parameter start: the page begins after this id.
-    func selectedPage(_ query: TaskQuery, after start: TaskID?) throws -> (ids: [TaskID], last: TaskID?) {
+    /// - Parameters:
+    ///   - start: the page begins after this id.
+    ///   - skip: tasks to skip; those that are still to be skipped after the page.
+    func selectedPage(
+        _ query: TaskQuery, after start: TaskID?, skipping skip: inout Int
+    ) throws -> (ids: [TaskID], last: TaskID?) {
         let candidates = try candidates(query, after: start)
         var found = try matching(query, among: candidates)
+        let passed = min(skip, found.count)
+        found.removeFirst(passed)
+        skip -= passed
         if found.count > query.limit {
             found.removeLast(found.count - query.limit)
             return (found, found.last)
         }
         return (found, candidates.count == Self.mostSelected ? candidates.last : nil)
+    }
+
+    /// Tasks on all pages of a query with ids, tags or client tokens.
+    func selectedCount(_ query: TaskQuery) throws -> Int {
+        var (count, start) = (0, nil as TaskID?)
+        while true {
+            let candidates = try candidates(query, after: start)
+            count += try matching(query, among: candidates).count
+            guard candidates.count == Self.mostSelected else { return count }
+            start = candidates.last
+        }
     }
 
     /// Tasks that one of the query's lists names, in its order, after `start`.
@@ -289,19 +307,22 @@ extension StoreSnapshot {
     package func page(_ query: TaskQuery) throws -> TaskPage {
         let store = try meta("store_id") ?? ""
         let start = try query.cursor.map { try PageCursor($0, order: query.order, store: store) }
+        var skip = start?.skip ?? query.offset
         if query.namesTasks {
-            guard query.limit > 0 else { return TaskPage(tasks: []) }
-            let (ids, last) = try selectedPage(query, after: start?.key.id)
+            let total = query.countsAll ? try selectedCount(query) : nil
+            guard query.limit > 0 else { return TaskPage(tasks: [], total: total) }
+            let (ids, last) = try selectedPage(query, after: start?.key.id, skipping: &skip)
             let places = ids.map { PageCursor(order: query.order, key: ListKey(id: $0)) }
-            let next = last.map { PageCursor(order: query.order, key: ListKey(id: $0)) }
-            return try page(query, of: places, next: next, total: nil, store)
+            let next = last.map { PageCursor(order: query.order, key: ListKey(id: $0), skip: skip) }
+            return try page(query, of: places, next: next, total: total, unskipped: skip, store)
         }
         let (cells, count) = try cells(query)
         let stages = query.order.stages
         // A condition that no index serves is searched for.
         let isSought = query.range != nil && !stages.allSatisfy(\.order.isByID)
         let searches = query.match.map { !$0.isEmpty } ?? false || isSought
-        let total = searches || query.kinds != nil || query.range != nil ? nil : count
+        let isCounted = !searches && query.kinds == nil && query.range == nil
+        let total = isCounted ? count : query.countsAll ? try self.count(query, in: cells) : nil
         guard query.limit > 0 else { return TaskPage(tasks: [], total: total) }
         var found: [PageCursor] = []
         var last: PageCursor?
@@ -309,30 +330,52 @@ extension StoreSnapshot {
         for (number, stage) in stages.enumerated() where number >= start?.stage ?? 0 {
             let key = number == start?.stage ? start?.key : nil
             var listing = TaskListing(
-                self, cells: cells.filter { stage.states.contains($0.state) }, order: stage.order,
-                after: key ?? query.range.flatMap { ListKey(before: $0, in: stage.order) }, match: query.match,
-                limit: query.limit - found.count)
+                self, cells: cells.filter { stage.states.contains($0.state) }, order: stage.order, after: key,
+                within: query.range, match: query.match, limit: query.limit - found.count)
+            if !searches, skip > 0 { skip -= try listing.skip(skip) }
             while let (key, matches) = try listing.next() {
-                if let range = query.range, stage.order.isPast(key.id, range) { break }
                 if found.count == query.limit || (searches && seen == Self.mostSearched) {
                     return try page(query, of: found, next: last, total: total, store)
                 }
                 seen += 1
-                let place = PageCursor(order: query.order, stage: number, key: key)
+                let isFound = matches && query.range?.contains(key.id) ?? true
+                let isSkipped = isFound && skip > 0
+                if isSkipped { skip -= 1 }
+                let place = PageCursor(order: query.order, stage: number, key: key, skip: skip)
                 last = place
-                if matches, query.range?.contains(key.id) ?? true { found.append(place) }
+                if isFound, !isSkipped { found.append(place) }
             }
         }
-        return try page(query, of: found, next: nil, total: total, store)
+        return try page(query, of: found, next: nil, total: total, unskipped: skip, store)
     }
 
     /// - Parameter next: where the next page begins if this one holds all of `places`; nil if there is none.
     private func page(
-        _ query: TaskQuery, of places: [PageCursor], next: PageCursor?, total: Int?, _ store: String
+        _ query: TaskQuery, of places: [PageCursor], next: PageCursor?, total: Int?, unskipped: Int = 0,
+        _ store: String
     ) throws -> TaskPage {
         let (tasks, count) = try listed(places.map(\.key.id), bytes: query.bytes)
         let end = count < places.count ? places[count - 1] : next
-        return TaskPage(tasks: tasks, total: total, nextCursor: end?.text(store: store))
+        return TaskPage(tasks: tasks, total: total, nextCursor: end?.text(store: store), unskipped: unskipped)
+    }
+
+    /// Counts the tasks of the query one by one. A text is looked for in every row, which takes about a second for a million.
+    func count(_ query: TaskQuery, in cells: [TaskListing.Cell]) throws -> Int {
+        var (condition, text) = ("", [any Bindable]())
+        if let pattern = query.match.flatMap(TaskListing.pattern) {
+            condition = " AND (\(TaskListing.textSQL))"
+            text = TaskListing.textArguments(pattern)
+        }
+        let sql = """
+            SELECT count(*) FROM task INDEXED BY task_by_id \
+            WHERE session = ? AND state = ? AND kind = ? AND id BETWEEN ? AND ?\(condition)
+            """
+        let range: [any Bindable] = [
+            query.range?.lowerBound.rawValue ?? .min, query.range?.upperBound.rawValue ?? .max,
+        ]
+        return try cells.reduce(0) { sum, cell in
+            sum + (try rows(sql, list: cell.values + range + text).next().map { $0[0] } ?? 0)
+        }
     }
 
     /// Tasks that one page searches without an index: bounds how long a call takes.
@@ -346,20 +389,16 @@ extension StoreSnapshot {
             return Array(try matching(query, among: open).prefix(limit))
         }
         var listing = TaskListing(
-            self, cells: try cells(query).cells, order: .oldest,
-            after: after.map { ListKey(id: $0) } ?? query.range.flatMap { ListKey(before: $0, in: .oldest) },
-            limit: limit)
+            self, cells: try cells(query).cells, order: .oldest, after: after.map { ListKey(id: $0) },
+            within: query.range, limit: limit)
         var found: [TaskID] = []
-        while found.count < limit, let (key, _) = try listing.next() {
-            if let range = query.range, KeyOrder.oldest.isPast(key.id, range) { break }
-            found.append(key.id)
-        }
+        while found.count < limit, let (key, _) = try listing.next() { found.append(key.id) }
         return found
     }
 
     /// Which sessions, states and kinds can hold tasks of this query, and how many tasks these sessions have in these
     /// states.
-    private func cells(_ query: TaskQuery) throws -> (cells: [TaskListing.Cell], count: Int) {
+    func cells(_ query: TaskQuery) throws -> (cells: [TaskListing.Cell], count: Int) {
         let rows = try rows(
             """
             SELECT session.id, task_count.state, count FROM session JOIN task_count ON task_count.session = session.id \
@@ -386,28 +425,32 @@ package struct PageCursor: Hashable {
     /// Place in `TaskOrder.stages`.
     var stage = 0
     var key: ListKey
+    /// Tasks that are still to be skipped behind the place.
+    var skip = 0
 }
 
 extension PageCursor {
     /// - Throws: `TransferError` `request.bad_field` if the text is not a cursor this store made for `order`.
     package init(_ text: String, order: TaskOrder, store: String) throws {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 6, parts[0] == order.rawValue, let major = UInt64(parts[1], radix: 36),
+        guard (6...7).contains(parts.count), parts[0] == order.rawValue, let major = UInt64(parts[1], radix: 36),
             let minor = UInt64(parts[2], radix: 36), let id = Int64(parts[3], radix: 36),
             let stage = Int(parts[4]), order.stages.indices.contains(stage),
-            parts[5] == Self.seal(parts[0..<5], store)
+            let skip = parts.count == 7 ? Int(parts[5]) : 0, skip >= 0,
+            parts.last == Self.seal(parts.dropLast(), store)
         else {
             throw TransferError.bad("cursor", "pass `nextCursor` of the page before unchanged, with the same order.")
         }
         let key = ListKey(id: TaskID(id), major: Double(bitPattern: major), minor: Double(bitPattern: minor))
-        self.init(order: order, stage: stage, key: key)
+        self.init(order: order, stage: stage, key: key, skip: skip)
     }
 
     package func text(store: String) -> String {
-        let parts = [
-            order.rawValue, String(key.major.bitPattern, radix: 36), String(key.minor.bitPattern, radix: 36),
-            String(key.id.rawValue, radix: 36), String(stage),
-        ]
+        let parts =
+            [
+                order.rawValue, String(key.major.bitPattern, radix: 36), String(key.minor.bitPattern, radix: 36),
+                String(key.id.rawValue, radix: 36), String(stage),
+            ] + (skip > 0 ? [String(skip)] : [])
         return (parts + [Self.seal(parts[...], store)]).joined(separator: ".")
     }
 

@@ -10,18 +10,6 @@ struct ListKey: Hashable {
 }
 
 extension ListKey {
-    /// Just before the first of a range; nil if no key says where the range begins in this order.
-    init?(before range: ClosedRange<TaskID>, in order: KeyOrder) {
-        let (id, isBeyond) =
-            switch order {
-            case .oldest: range.lowerBound.rawValue.subtractingReportingOverflow(1)
-            case .newest: range.upperBound.rawValue.addingReportingOverflow(1)
-            case .queue, .finished: (0, true)
-            }
-        if isBeyond { return nil }
-        self.init(id: TaskID(id))
-    }
-
     /// Whether a key of `queue` is that of a task that has ended: it has no turn, and the minor key is its end,
     /// negated.
     var isOfEnded: Bool { major < 0 }
@@ -46,15 +34,6 @@ extension KeyOrder {
         case .queue, .finished: false
         }
     }
-
-    /// Whether no task of the range comes after this one.
-    func isPast(_ id: TaskID, _ range: ClosedRange<TaskID>) -> Bool {
-        switch self {
-        case .oldest: id > range.upperBound
-        case .newest: id < range.lowerBound
-        case .queue, .finished: false
-        }
-    }
 }
 
 /// Reads the tasks of a query in their order, no matter how many there are. It reads one section of an index for each
@@ -64,6 +43,9 @@ struct TaskListing {
         var session: Int64
         var state: TaskState
         var kind: TaskKind
+
+        /// The arguments that name it in `sql`.
+        var values: [any Bindable] { [session, state, kind] }
     }
 
     private struct Stretch {
@@ -77,19 +59,22 @@ struct TaskListing {
 
     private let snapshot: StoreSnapshot
     private let order: KeyOrder
+    private let range: ClosedRange<TaskID>?
     private let pattern: String?
     private let largestPiece: Int
     private var stretches: [Stretch]
 
     /// - Parameters:
     ///   - start: the walk begins after this place.
+    ///   - range: only these, if the order is by id.
     ///   - limit: about how many tasks will be requested.
     init(
-        _ snapshot: StoreSnapshot, cells: [Cell], order: KeyOrder, after start: ListKey? = nil, match: String? = nil,
-        limit: Int
+        _ snapshot: StoreSnapshot, cells: [Cell], order: KeyOrder, after start: ListKey? = nil,
+        within range: ClosedRange<TaskID>? = nil, match: String? = nil, limit: Int
     ) {
         self.snapshot = snapshot
         self.order = order
+        self.range = range
         pattern = match.flatMap(Self.pattern)
         largestPiece = min(256, limit + 1)
         // If there are many sections, most add nothing to a page: only their first tasks are needed.
@@ -111,10 +96,65 @@ struct TaskListing {
         return best.flatMap { stretches[$0].keys.popFirst() }
     }
 
+    /// Passes over the next tasks, whether they match or not; called before `next`. Sections are passed in strides, which
+    /// SQLite counts in an index: a jump to the middle of 100,000 tasks takes a few milliseconds.
+    /// - Returns: how many there were; fewer than `count` at the end.
+    mutating func skip(_ count: Int) throws -> Int {
+        var left = count
+        var open = try stretches.indices.filter { try key(after: 1, in: stretches[$0]) != nil }
+        while !open.isEmpty, left >= open.count {
+            // So small that half of what is left is passed before it is chosen anew: the ends of all strides are then read
+            // again.
+            let stride = max(1, left / (2 * open.count))
+            var ends: [Int: ListKey] = [:]
+            for index in open { ends[index] = try key(after: stride, in: stretches[index]) }
+            // Before the first end lie at most a stride of its section and less than one of each other.
+            while left >= open.count * stride,
+                let first = ends.min(by: { $0.value.precedes($1.value, in: order) })
+            {
+                stretches[first.key].last = first.value
+                left -= stride
+                ends[first.key] = try key(after: stride, in: stretches[first.key])
+            }
+            if ends.isEmpty, left >= open.count * stride {
+                for index in open {
+                    left -= try rest(of: stretches[index])
+                    stretches[index].isAtEnd = true
+                }
+                open = []
+            }
+        }
+        while left > 0, try next() != nil { left -= 1 }
+        return count - left
+    }
+
+    /// The place of the task that comes so many tasks later in its section.
+    private func key(after count: Int, in stretch: Stretch) throws -> ListKey? {
+        var before = count - 1
+        for (condition, arguments) in Self.ranges(order, of: stretch.cell, after: stretch.last, within: range) {
+            let sql = Self.sql(order, of: stretch.cell.state, condition, matches: false) + " OFFSET ?"
+            let found = try snapshot.rows(sql, list: stretch.cell.values + arguments + [1, before]).next()
+            if let row = found { return ListKey(id: row[0], major: row[1], minor: row[2]) }
+            before -= try self.count(stretch.cell, condition, arguments)
+        }
+        return nil
+    }
+
+    /// How many tasks of a section are not read yet.
+    private func rest(of stretch: Stretch) throws -> Int {
+        try Self.ranges(order, of: stretch.cell, after: stretch.last, within: range)
+            .reduce(0) { try $0 + count(stretch.cell, $1.condition, $1.arguments) }
+    }
+
+    private func count(_ cell: Cell, _ condition: String, _ arguments: [any Bindable]) throws -> Int {
+        let sql = "SELECT count(*) FROM (\(Self.sql(order, of: cell.state, condition, matches: false)))"
+        return try snapshot.rows(sql, list: cell.values + arguments + [-1]).next().map { $0[0] } ?? 0
+    }
+
     private mutating func fill(_ index: Int) throws {
         let stretch = stretches[index]
         var keys: [(key: ListKey, matches: Bool)] = []
-        for (condition, arguments) in Self.ranges(order, of: stretch.cell, after: stretch.last)
+        for (condition, arguments) in Self.ranges(order, of: stretch.cell, after: stretch.last, within: range)
         where keys.count < stretch.size {
             keys += try read(stretch.cell, condition, arguments, limit: stretch.size - keys.count)
         }
@@ -129,7 +169,7 @@ struct TaskListing {
     ) throws -> [(key: ListKey, matches: Bool)] {
         var values: [any Bindable] = []
         if let pattern { values = Self.textArguments(pattern) }
-        values += [cell.session, cell.state, cell.kind]
+        values += cell.values
         let sql = Self.sql(order, of: cell.state, condition, matches: pattern != nil)
         return try snapshot.rows(sql, list: values + arguments + [limit]).map { row in
             (ListKey(id: row[0], major: row[1], minor: row[2]), row[3])
@@ -169,12 +209,18 @@ struct TaskListing {
 
     /// The ranges of a cell's index after a key, in order. There are two if one condition would not be one range of the
     /// index.
+    /// - Parameter bounds: ids, in an order by id.
     static func ranges(
-        _ order: KeyOrder, of cell: Cell, after key: ListKey?
+        _ order: KeyOrder, of cell: Cell, after key: ListKey?, within bounds: ClosedRange<TaskID>? = nil
     ) -> [(condition: String, arguments: [any Bindable])] {
         switch order {
-        case .oldest: return [(" AND id > ?", [key?.id.rawValue ?? .min])]
-        case .newest: return [(" AND id < ?", [key?.id.rawValue ?? .max])]
+        case .oldest, .newest:
+            var (first, last) = (bounds?.lowerBound.rawValue ?? .min, bounds?.upperBound.rawValue ?? .max)
+            if let id = key?.id.rawValue {
+                guard order == .oldest ? id < last : id > first else { return [] }
+                if order == .oldest { first = max(first, id + 1) } else { last = min(last, id - 1) }
+            }
+            return [(" AND id BETWEEN ? AND ?", [first, last])]
         case .queue where cell.state.isFinal:
             let last = key.flatMap { $0.isOfEnded ? $0 : nil }
             return [ended(before: last.map { -$0.minor }, last?.id)]

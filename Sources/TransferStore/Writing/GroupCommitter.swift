@@ -33,6 +33,7 @@ final class GroupCommitter: Sendable {
     private let hasThread: Bool
     private let state = ConditionLock(State())
     private let observer = Guarded(Observer())
+    let durations = Durations()
 
     /// - Parameter hasThread: false if each caller commits its own write.
     init(
@@ -158,11 +159,13 @@ final class GroupCommitter: Sendable {
         try database.write { writer in
             var outcome: Outcome = ([], false)
             do {
-                let isDone = try runTogether(group, in: writer, into: &outcome)
-                if !isDone, group.count > 1 {
-                    // The body that failed must not take the changes of the others with it.
-                    outcome = ([], false)
-                    try runApart(group, in: writer, into: &outcome)
+                try durations.measure {
+                    let isDone = try runTogether(group, in: writer, into: &outcome)
+                    if !isDone, group.count > 1 {
+                        // The body that failed must not take the changes of the others with it.
+                        outcome = ([], false)
+                        try runApart(group, in: writer, into: &outcome)
+                    }
                 }
             } catch {
                 recent.forgetAll()

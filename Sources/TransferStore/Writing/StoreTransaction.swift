@@ -294,6 +294,7 @@ extension StoreTransaction {
 package struct SetAsideTask: Sendable, Hashable {
     package var id: TaskID
     package var session: SessionKey
+    package var kind: TaskKind
     package var url: String
     /// The state before; a task that had not ended has now failed.
     package var state: TaskState
@@ -313,10 +314,10 @@ extension StoreTransaction {
             """, id
         ).next()
         guard let row else { return nil }
-        let task = SetAsideTask(id: id, session: row[0], url: row[4], state: try row.word(3))
+        let task = SetAsideTask(id: id, session: row[0], kind: try row.word(2), url: row[4], state: try row.word(3))
         try keepPart(of: task, at: now)
         var spec = TaskSpec()
-        spec.kind = try row.word(2)
+        spec.kind = task.kind
         spec.description = row[5]
         let isCompleted = task.state == .completed
         if isCompleted { spec.url = task.url }

@@ -88,6 +88,9 @@ struct SchedulingOptions: ParsableArguments {
     @Option("A label; may be repeated.", "tag")
     var tag: [String] = []
 
+    @Option("Something to keep with the tasks, for programs; may be repeated.", "name=value")
+    var attribute: [String] = []
+
     @Option(
         "Makes adding idempotent: the same token within 24 hours gives the same task.", "token",
         discussion: "With several URLs the tokens are TOKEN/1, TOKEN/2, ...")
@@ -95,6 +98,9 @@ struct SchedulingOptions: ParsableArguments {
 
     func validate() throws {
         if let retry, retry < 0 { throw ValidationError("--retry: use 0 or more.") }
+        for text in attribute where Assignment(text) == nil {
+            throw ValidationError("--attribute: '\(Printable.text(text, limit: 40))' is not NAME=VALUE.")
+        }
         if let deadline, deadline <= .now() { throw ValidationError("--deadline: that time has passed.") }
     }
 
@@ -113,6 +119,7 @@ struct SchedulingOptions: ParsableArguments {
         spec.timeoutIntervalForResource = maxTime
         spec.description = description
         if !tag.isEmpty { spec.tags = tag }
+        spec.attributes = Assignment.pairs(attribute)
     }
 }
 

@@ -111,7 +111,7 @@ struct CancelCommand: DaemonCommand {
         let result = try await session.call(Methods.takeResumeData, TaskReference(id: id))
         if path == "-" { return session.console.line(result.resumeData) }
         // Private, because URLs may be signed.
-        guard PrivateFile.write(result.resumeData + "\n", to: session.absolute(path)) else {
+        guard WholeFile.write(result.resumeData + "\n", to: session.absolute(path)) else {
             session.console.line(result.resumeData)
             throw CommandFailure.local("\(path) cannot be written, so the resume data is printed above")
         }

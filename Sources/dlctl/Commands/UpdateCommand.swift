@@ -68,6 +68,11 @@ struct UpdateCommand: DaemonCommand {
     @Option("A note.", "text")
     var description: String?
 
+    @Option(
+        "Something to keep with the task, for programs; replaces all attributes of the task, '' removes them.",
+        "name=value")
+    var attribute: [String] = []
+
     @Option("Start at this time: 22:30, +2h, now, or 2026-01-31T08:00:00Z.", "time")
     var at: Timestamp?
 
@@ -88,8 +93,11 @@ struct UpdateCommand: DaemonCommand {
             deadline,
             position, s3,
         ]
-        if header.isEmpty, mirror.isEmpty, !credentials.areGiven, given.allSatisfy({ $0 == nil }) {
+        if header.isEmpty, mirror.isEmpty, attribute.isEmpty, !credentials.areGiven, given.allSatisfy({ $0 == nil }) {
             throw ValidationError("Say what to change.")
+        }
+        for text in attribute where !text.isEmpty && Assignment(text) == nil {
+            throw ValidationError("--attribute: '\(Printable.text(text, limit: 40))' is not NAME=VALUE.")
         }
         for text in header where !text.isEmpty && !HeaderArgument.isAcceptable(text) {
             throw ValidationError(HeaderArgument.complaint(text))
@@ -137,6 +145,7 @@ struct UpdateCommand: DaemonCommand {
         let given = Secrets(session: session)
         change.headers = header.isEmpty ? nil : try given.headers(header)
         change.description = description
+        change.attributes = attribute.isEmpty ? nil : Assignment.pairs(attribute) ?? [:]
         change.earliestBeginAt = at
         change.deadlineAt = deadline
         change.position = position

@@ -108,10 +108,10 @@ struct SendingOptions: ParsableArguments {
         spec.uploadProtocol = uploadProtocol ?? (form != nil || !field.isEmpty ? "multipart" : nil)
         spec.method = method
         spec.formField = form
-        spec.formFields = Self.pairs(field)
+        spec.formFields = Assignment.pairs(field)
         spec.fileName = fileName
         spec.contentType = contentType
-        spec.uploadMetadata = Self.pairs(metadata)
+        spec.uploadMetadata = Assignment.pairs(metadata)
         spec.interopVersion = interopVersion
         if optimistic { spec.uploadCreation = "optimistic" }
         spec.uploadChecksum = sendChecksum.flatMap { DigestAlgorithm(typed: $0) }
@@ -119,11 +119,6 @@ struct SendingOptions: ParsableArguments {
             spec.s3 = try S3Upload.read(s3)
             spec.uploadProtocol = uploadProtocol ?? "s3Multipart"
         }
-    }
-
-    private static func pairs(_ texts: [String]) -> [String: String]? {
-        let pairs = texts.compactMap { Assignment($0) }
-        return pairs.isEmpty ? nil : Dictionary(pairs.map { ($0.name, $0.value) }) { _, last in last }
     }
 }
 

@@ -12,6 +12,12 @@ struct Assignment: Hashable {
         value = String(text[text.index(after: equals)...])
     }
 
+    /// All of them by name; of one name the last counts. nil if there are none.
+    static func pairs(_ texts: [String]) -> [String: String]? {
+        let pairs = texts.compactMap { Assignment($0) }
+        return pairs.isEmpty ? nil : Dictionary(pairs.map { ($0.name, $0.value) }) { _, last in last }
+    }
+
     /// The form in which a setting's value is typed.
     enum Form: Hashable {
         case count, bytes, rate, seconds, flag, text, words([String]), json

@@ -28,6 +28,9 @@ enum TaskSheet {
         sheet.add("body", spec.body.flatMap(shown))
         sheet.add("description", spec.description.map(Printable.text))
         sheet.add("tags", spec.tags.map { Printable.text($0.joined(separator: ", ")) })
+        for (name, value) in (spec.attributes ?? [:]).sorted(by: { $0.key < $1.key }) {
+            sheet.add("attribute", Printable.text("\(name)=\(value)"))
+        }
         sheet.add("answer", task.response?.body?.text.map(Self.oneLine))
     }
 

@@ -146,6 +146,8 @@ import TransferModel
         let outcome = await running.value
         #expect(outcome.end == .finished)
         #expect(outcome.interim.map(\.status) == [104, 103])
+        let answers = bench.engine.answers.current
+        #expect(answers[0] >= 2 && answers[1...] == [1, 0, 0, 0])
         #expect(outcome.interim.first?.values("location") == ["/up/1"])
         #expect(outcome.head?.status == 200)
         await bench.engine.shutdown()

@@ -48,6 +48,25 @@ struct EventFeedTests {
         feed.stop()
     }
 
+    @Test func tellsHowFarTheSlowestIsBehind() async throws {
+        let log = FakeLog()
+        log.commit(500)
+        let feed = try await makeFeed(log)
+        #expect(feed.furthestLag == 0)
+        let (stuck, quick) = (FakeSink(id: 1), FakeSink(id: 2))
+        stuck.stick()
+        stuck.send([0])
+        _ = try await feed.follow(stuck, after: .start)
+        _ = try await feed.follow(quick)
+        log.commit(7)
+        #expect(await quick.events(7).count == 7)
+        #expect(feed.furthestLag == 507)
+        stuck.loosen()
+        #expect(await stuck.events(507).count == 507)
+        #expect(await eventually { feed.furthestLag == 0 })
+        feed.stop()
+    }
+
     @Test func readsTheTailWithoutTheStore() async throws {
         let log = FakeLog()
         let feed = try await makeFeed(log)

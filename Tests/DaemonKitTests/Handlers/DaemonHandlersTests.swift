@@ -29,6 +29,57 @@ struct DaemonHandlersTests {
         #expect(try await bench.call(Methods.daemonStats, .init(), as: Bench.root).tasks["queued"] == 5)
     }
 
+    @Test func measuresOnesOwnTasks() async throws {
+        let bench = try await Bench()
+        _ = try await bench.add(2)
+        _ = try await bench.add(3, as: Bench.other)
+        let sink = FakeSink(id: 9)
+        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: sink)
+        var spec = TaskSpec()
+        (spec.url, spec.kind, spec.startPaused) = ("https://example.org/f", .data, true)
+        _ = try await bench.call(Methods.addTasks, .init(session: "v", tasks: [spec]), on: sink)
+        let pairs = TaskState.allCases.count * TaskKind.allCases.count
+        for (peer, client, downloads, data) in [
+            (Bench.user, FakeSink(), 2, 0), (Bench.user, sink, 2, 1), (Bench.root, FakeSink(), 5, 0),
+        ] {
+            let metrics = try await bench.call(Methods.daemonMetrics, .init(), as: peer, on: client)
+            let names = Set(metrics.tasks.map { "\($0.state) \($0.kind)" })
+            #expect(names.count == pairs && metrics.tasks.count == pairs)
+            let wanted = [
+                DaemonMetrics.Group(state: .queued, kind: .download, count: downloads),
+                DaemonMetrics.Group(state: .paused, kind: .data, count: data),
+            ]
+            #expect(metrics.tasks.filter { $0.count > 0 } == wanted.filter { $0.count > 0 })
+            #expect(Set(metrics.waiting.keys) == Set(WaitReason.allCases.map(\.rawValue)))
+            let commits = metrics.storeCommits
+            #expect(commits.count >= 2 && commits.sum > 0)
+            #expect(commits.buckets.count == 13 && commits.buckets.last?.count == commits.count)
+            #expect(metrics.responses == ["1xx": 0, "2xx": 0, "3xx": 0, "4xx": 0, "5xx": 0])
+            #expect(metrics.finished.isEmpty && metrics.subscriberLag == 0)
+            let (time, descriptors) = (metrics.cpuTime ?? 0, metrics.openDescriptors ?? 0)
+            #expect(time > 0 && descriptors > 3)
+        }
+    }
+
+    @Test func waitingTasksAreCountedByReason() async throws {
+        let bench = try await Bench()
+        let own = try await bench.add(3)
+        let others = try await bench.add(1, as: Bench.other)
+        try await bench.store.write { transaction in
+            for (id, reason) in [(own[0], WaitReason.disk), (own[1], .disk), (own[2], .retry), (others[0], .disk)] {
+                guard var status = try transaction.status(of: id) else { continue }
+                (status.state, status.reason) = (.waiting, reason)
+                _ = try transaction.update(id, from: .queued, to: status)
+            }
+        }
+        let (mine, all) = (
+            try await bench.call(Methods.daemonMetrics, .init()),
+            try await bench.call(Methods.daemonMetrics, .init(), as: Bench.root)
+        )
+        #expect(mine.waiting["disk"] == 2 && mine.waiting["retry"] == 1 && mine.waiting["network"] == 0)
+        #expect(all.waiting["disk"] == 3)
+    }
+
     @Test func discoversItself() async throws {
         let bench = try await Bench()
         let document = try await bench.call(Methods.discover, .init())

@@ -56,6 +56,42 @@ struct TaskPagesTests {
         #expect(try await bench.call(Methods.listTasks, .init(order: order)).tasks.count == 4)
     }
 
+    @Test(arguments: [ListOrder.oldest, .newest, .queue, .activity])
+    func anOffsetReachesIntoTheOtherStore(order: ListOrder) async throws {
+        let bench = try await Bench()
+        let durable = try await bench.add(4)
+        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: mine)
+        var spec = TaskSpec()
+        spec.url = "https://example.org/file"
+        let own = try await bench.call(
+            Methods.addTasks, .init(session: "v", tasks: [spec, spec, spec]), on: mine
+        ).tasks.map(\.id)
+        let all = order == .newest ? (durable + own).reversed() : durable + own
+        for offset in 0...9 {
+            for match in [nil, "example"] {
+                let page = try await bench.call(
+                    Methods.listTasks, .init(match: match, order: order, offset: offset, limit: 2, total: true),
+                    on: mine)
+                #expect(page.tasks.map(\.id) == Array(all.dropFirst(offset).prefix(2)), "\(offset)")
+                #expect(page.total == 7 && (page.nextCursor == nil) == (offset >= 5))
+            }
+        }
+        let inSession = try await bench.call(Methods.listTasks, .init(session: "v", offset: 2), on: mine)
+        #expect(inSession.tasks.map(\.id) == [own[2]])
+    }
+
+    @Test func anOffsetIsNotNegativeAndNotBesideACursor() async throws {
+        let bench = try await Bench()
+        _ = try await bench.add(3)
+        let cursor = try await bench.call(Methods.listTasks, .init(limit: 1)).nextCursor
+        for parameters in [
+            ListTasks(cursor: cursor, offset: 0), ListTasks(cursor: "", offset: 1), ListTasks(offset: -1),
+        ] {
+            let refusal = await bench.refusal(Methods.listTasks, parameters)
+            #expect(refusal?.code == .badField && refusal?.details["field"] == "offset")
+        }
+    }
+
     @Test func aBadCursorIsRefused() async throws {
         let bench = try await Bench()
         _ = try await bench.add(2)

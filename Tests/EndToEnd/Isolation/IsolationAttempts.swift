@@ -35,8 +35,8 @@ extension IsolationAttempt {
     /// method takes. What is added to the protocol must be added here.
     static func attempts(with method: any RPCMethod) -> [IsolationAttempt]? {
         switch method.name {
-        case Methods.daemonInfo.name, Methods.daemonStats.name, Methods.getSettings.name, Methods.listSettings.name,
-            Methods.discover.name:
+        case Methods.daemonInfo.name, Methods.daemonStats.name, Methods.daemonMetrics.name, Methods.getSettings.name,
+            Methods.listSettings.name, Methods.discover.name:
             [.own { _ in [:] }]
         case Methods.setSettings.name:
             SettingName.allCases.map { name in .denied { _ in .object([name.rawValue: 1]) } }
@@ -186,6 +186,8 @@ extension IsolationAttempt {
         case Methods.listTasks.name:
             [
                 .likeUnknown { ["session": .string($0.session)] }, .likeUnknown { ["match": .string($0.text)] },
+                .likeUnknown { ["match": .string($0.text), "total": true] },
+                .own { _ in ["offset": 1, "total": true] },
                 .likeUnknown { ["idRange": range($0.task)] },
                 .likeUnknown {
                     [

@@ -22,7 +22,8 @@ package enum SpecTexts {
         "cookies":
             ##"[{"name":"n","value":"v","domain":".Example.org","path":"/p","expires":"2030-01-01T00:00:00Z","secure":true,"httpOnly":true,"sameSite":"lax"}]"##,
         "httpVersion": #""1.1""#, "preserveTime": "false",
-        "description": #""grün\n\t""#, "tags": #"["t",""]"#, "clientToken": #""k""#, "resumeData": #""r""#,
+        "description": #""grün\n\t""#, "tags": #"["t",""]"#, "attributes": #"{"a.b":"c","ä":""}"#,
+        "clientToken": #""k""#, "resumeData": #""r""#,
         "caFile": #""/c""#, "clientCertificate": #"{"certificate":"/c","key":"/k","password":"p"}"#,
         "tlsMinimumVersion": #""1.2""#, "timeoutIntervalForRequest": "1.5", "timeoutIntervalForResource": "600",
         "retry": #"{"attempts":3,"firstDelay":0.5,"longestDelay":1e2}"#, "durability": #""relaxed""#,

@@ -7,8 +7,10 @@ import TransferModel
     private let key = ListKey(id: TaskID(77), major: 0.3, minor: -1.5)
 
     @Test(arguments: TaskOrder.allCases) func comesBackFromItsText(_ order: TaskOrder) throws {
-        let cursor = PageCursor(order: order, stage: order.stages.count - 1, key: key)
-        #expect(try PageCursor(cursor.text(store: "s"), order: order, store: "s") == cursor)
+        for skip in [0, 7] {
+            let cursor = PageCursor(order: order, stage: order.stages.count - 1, key: key, skip: skip)
+            #expect(try PageCursor(cursor.text(store: "s"), order: order, store: "s") == cursor)
+        }
     }
 
     @Test func isOfOneStore() {
@@ -17,7 +19,7 @@ import TransferModel
     }
 
     @Test func everyChangedCharacterIsNoticed() {
-        let text = PageCursor(order: .queue, key: key).text(store: "s")
+        let text = PageCursor(order: .queue, key: key, skip: 5).text(store: "s")
         for index in text.indices {
             var changed = text
             changed.replaceSubrange(index...index, with: text[index] == "7" ? "8" : "7")

@@ -43,6 +43,17 @@ private struct Refusal: Error, Equatable {}
         return (done, release)
     }
 
+    @Test func everyCommitIsMeasured() async throws {
+        let store = try fixture.open()
+        let before = store.commitDurations
+        for _ in 0..<3 { try await store.add(newTask()) }
+        await #expect(throws: Refusal.self) { try await store.write { _ in throw Refusal() } }
+        let after = store.commitDurations
+        let calls = after.calls.reduce(0, +) - before.calls.reduce(0, +)
+        #expect(calls == 4)
+        #expect(after.nanoseconds > before.nanoseconds)
+    }
+
     @Test func bodiesThatQueueUpShareOneCommit() async throws {
         let store = try fixture.open()
         let counter = CommitCounter()

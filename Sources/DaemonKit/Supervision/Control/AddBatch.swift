@@ -257,7 +257,8 @@ private struct Births {
         let now = batch.transitions.clocks.reading(batch.now, of: batch.key)
         var machine = TaskMachine(status)
         let begun = try events(of: machine.handle(.claimed, at: now))
-        let ended = try events(of: machine.handle(.completed(result, duration: 0), at: now))
+        var ended = try events(of: machine.handle(.completed(result, duration: 0), at: now))
+        for index in ended.indices { ended[index].ended = .data }
         last = (result, machine.status, begun, ended)
         return (result, machine.status, begun, ended)
     }

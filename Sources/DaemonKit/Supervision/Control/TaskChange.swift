@@ -158,6 +158,7 @@ extension UpdateTask {
         spec.checksum = checksum ?? spec.checksum
         spec.conflictPolicy = conflictPolicy ?? spec.conflictPolicy
         spec.description = description ?? spec.description
+        if let attributes { spec.attributes = attributes.isEmpty ? nil : attributes }
         spec.earliestBeginAt = earliestBeginAt ?? spec.earliestBeginAt
         spec.deadlineAt = deadlineAt ?? spec.deadlineAt
         spec.allowsExpensiveNetworkAccess = allowsExpensiveNetworkAccess ?? spec.allowsExpensiveNetworkAccess
@@ -174,7 +175,7 @@ extension UpdateTask {
         guard state != .completed || !(isOfTransfer || earliestBeginAt != nil) else {
             throw TransferError(
                 .taskWrongState,
-                "Task \(id) is completed; only its description, priority, rateLimit and position can change.",
+                "Task \(id) is completed; only its description, attributes, priority, rateLimit and position can change.",
                 details: ["state": .string(state.rawValue)])
         }
         guard !state.isFinal || earliestBeginAt == nil && !changesConditions else {

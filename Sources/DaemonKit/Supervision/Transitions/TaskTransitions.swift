@@ -153,7 +153,10 @@ package struct TaskTransitions: Sendable {
             ? StatusChange(head.id, from: head.status.state, to: after.$status, resourceTimeoutAt: nil) : nil
         let events = effects.compactMap { effect -> EventRecord? in
             guard case .publish(let type, let payload) = effect else { return nil }
-            return EventRecord(time: now.wall, type: type, session: head.session, task: head.id, payload: payload)
+            var event = EventRecord(
+                time: now.wall, type: type, session: head.session, task: head.id, payload: payload)
+            if machine.status.state.isFinal { event.ended = head.kind }
+            return event
         }
         return (after, effects, change, events)
     }
@@ -236,8 +239,9 @@ extension TaskTransitions {
         guard !task.state.isFinal else { return }
         var payload = JSONMembers.failed(error)
         if !task.url.isEmpty { payload.add("url", URLRules.inEvents(task.url)) }
-        _ = try transaction.append(
-            EventRecord(time: now, type: .taskFailed, session: task.session, task: id, payload: payload))
+        var event = EventRecord(time: now, type: .taskFailed, session: task.session, task: id, payload: payload)
+        event.ended = task.kind
+        _ = try transaction.append(event)
         try sessionMayHaveDrained(task.session, at: now, in: transaction)
     }
 }

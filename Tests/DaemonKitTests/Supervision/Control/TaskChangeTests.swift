@@ -44,7 +44,7 @@ import TransferStore
         let changes = [
             change { $0.priority = .high }, change { $0.rateLimit = .unlimited }, change { $0.description = "d" },
             change { $0.deadlineAt = now.advanced(by: 1) }, change { $0.position = .first },
-            change { $0.earliestBeginAt = now },
+            change { $0.earliestBeginAt = now }, change { $0.attributes = ["a": "b"] },
         ]
         for change in changes { #expect(!change.stopsRun(at: now), "\(change)") }
     }
@@ -80,6 +80,25 @@ import TransferStore
         spec.headers = [HeaderField("A", "b")]
         #expect(change { $0.headers = [] }.applied(to: spec).headers == nil)
         #expect(change { $0.url = "https://h/x" }.applied(to: spec).headers == [HeaderField("A", "b")])
+    }
+
+    @Test func attributesAreReplacedTogetherAndRemovedByNone() {
+        var spec = TaskSpec()
+        spec.attributes = ["a": "b", "c": "d"]
+        #expect(change { $0.attributes = ["e": "f"] }.applied(to: spec).attributes == ["e": "f"])
+        #expect(change { $0.attributes = [:] }.applied(to: spec).attributes == nil)
+        #expect(change { $0.description = "d" }.applied(to: spec).attributes == ["a": "b", "c": "d"])
+    }
+
+    @Test(
+        arguments: [
+            [.pause], [.claimed], [.cancel(keepPartial: false)],
+            [.claimed, .completed(TaskResult(bytes: 5, verified: false), duration: 1)],
+        ] as [[TaskEvent]])
+    func attributesChangeInAnyState(_ events: [TaskEvent]) async throws {
+        let before = try await stored(after: events)
+        let after = try await stored(after: events) { $0.attributes = ["gid": "0123"] }
+        #expect(after.spec.attributes == ["gid": "0123"] && after.status.state == before.status.state)
     }
 
     @Test func theDestinationIsTheOneThatWasLookedAt() {
