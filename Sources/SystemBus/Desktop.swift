@@ -7,20 +7,15 @@ import Threading
 ///
 /// The bus and the services may come and go. Nothing is kept for them: whoever shows a note hears what became of it.
 package final class Desktop: Sendable {
-    package struct Note: Hashable, Sendable {
+    package struct Note: Sendable {
         package var summary: String
         /// Markup: `&`, `<` and `>` are escaped.
         package var body: String
-        /// Keys and labels of buttons.
-        package var actions: [(key: String, label: String)] {
-            get { stride(from: 0, to: words.count, by: 2).map { (words[$0], words[$0 + 1]) } }
-            set { words = newValue.flatMap { [$0.key, $0.label] } }
-        }
-        fileprivate var words: [String] = []
+        /// Buttons.
+        package var actions: [(key: String, label: String)]
 
         package init(summary: String, body: String, actions: [(key: String, label: String)] = []) {
-            (self.summary, self.body) = (summary, body)
-            self.actions = actions
+            (self.summary, self.body, self.actions) = (summary, body, actions)
         }
     }
 
@@ -167,7 +162,8 @@ private final class NotificationServer {
         let call = service.call(
             Self.name, "Notify",
             [
-                .text("dld"), .number(0), .text(""), .text(note.summary), .text(note.body), .texts(note.words),
+                .text("dld"), .number(0), .text(""), .text(note.summary), .text(note.body),
+                .texts(note.actions.flatMap { [$0.key, $0.label] }),
                 .noProperties, .integer(-1),
             ]
         ) { [unowned self] answer in

@@ -58,7 +58,7 @@ struct HostManifest {
     /// - Parameter program: the words of the command that serves the extension.
     /// - Throws: `CommandFailure.local` if it cannot be written.
     static func writeScript(of host: NativeHost, home: String, running program: [String]) throws {
-        let command = program.map(ShellText.word).joined(separator: " ")
+        let command = program.map { $0.hasPrefix("--") ? $0 : ShellText.word($0) }.joined(separator: " ")
         // Without exec: some seconds after it has closed the pipe, a browser kills the process that it has started. That
         // is the shell, and what the browser has sent is still added.
         let text =

@@ -50,26 +50,28 @@ struct WebCommand: DaemonCommand {
 
     private func run(_ console: Console, _ client: DaemonClient) async throws {
         if list {
-            let found = try await client.call(WebMethods.sessions, Nothing())
+            let found = try await client.call(WebMethods.sessions, WebRequest())
             if console.json { return console.value(found) }
-            if found.sessions.isEmpty { return console.remark("no browser is signed in") }
-            let table = Table(
-                [.init(title: "SESSION", isFlexible: true), .init(title: "SIGNED IN"), .init(title: "LAST USED")],
-                found.sessions.map { one in
-                    [
-                        StyledText(Printable.text(one.id), .strong), StyledText(LocalTime.text(one.createdAt)),
-                        StyledText(LocalTime.text(one.lastUsedAt)),
-                    ]
-                })
-            table.render(width: console.width).forEach(console.line)
+            let rows = (found.sessions ?? []).map { one in
+                [
+                    StyledText(Printable.text(one.id), .strong), StyledText(LocalTime.text(one.createdAt)),
+                    StyledText(LocalTime.text(one.lastUsedAt)),
+                ]
+            }
+            if rows.isEmpty { return console.remark("no browser is signed in") }
+            let columns = [
+                Table.Column(title: "SESSION", isFlexible: true), .init(title: "SIGNED IN"), .init(title: "LAST USED"),
+            ]
+            Table(columns, rows).render(width: console.width).forEach(console.line)
         } else if let revoke {
-            let result = try await client.call(WebMethods.revoke, RevokedWebSession(session: revoke))
+            let result = try await client.call(WebMethods.revoke, WebRequest(session: revoke))
             if console.json { return console.value(result) }
-            console.remark("signed out: \(Figures.count(result.revoked, "browser"))")
+            console.remark("signed out: \(Figures.count(result.revoked ?? 0, "browser"))")
         } else {
-            let link = try await client.call(WebMethods.link, WebFragment(fragment: id.map { "/task/\($0)" }))
-            if console.json { console.value(link) } else { console.line(link.url) }
-            if open, OtherProgram.open(link.url) == nil {
+            let link = try await client.call(WebMethods.link, WebRequest(fragment: id.map { "/task/\($0)" }))
+            guard let url = link.url else { throw CommandFailure.local("dld-web gives no link") }
+            if console.json { console.value(link) } else { console.line(url) }
+            if open, OtherProgram.open(url) == nil {
                 throw CommandFailure.local("xdg-open, which opens links on a desktop, is not installed")
             }
         }

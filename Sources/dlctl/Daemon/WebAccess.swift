@@ -65,63 +65,43 @@ struct WebAccess: Sendable {
 
 /// What dld-web does for dlctl.
 enum WebMethods {
-    static let link = Method<WebFragment, WebLink>("web.link", "A link that signs a browser in, once.")
-    static let sessions = Method<Nothing, WebSessions>("web.sessions", "The browsers that are signed in.")
-    static let revoke = Method<RevokedWebSession, WebRevocation>("web.revoke", "Signs browsers out.")
+    static let link = Method<WebRequest, WebAnswer>("web.link", "A link that signs a browser in, once.")
+    static let sessions = Method<WebRequest, WebAnswer>("web.sessions", "The browsers that are signed in.")
+    static let revoke = Method<WebRequest, WebAnswer>("web.revoke", "Signs browsers out.")
 }
 
-struct WebFragment: WireObject, Hashable {
+struct WebRequest: WireObject, Hashable {
     var fragment: String?
+    var session: String?
 
-    static let shape = Shape("WebFragment", Self()) { row in
-        row("fragment", \.fragment, "Where the page is to begin, as in `/task/7`.")
+    static let shape = Shape("WebRequest", Self()) { row in
+        row("fragment", \.fragment, "`web.link`: where the page begins, as in `/task/7`.")
+        row("session", \.session, "`web.revoke`: an identifier, or `all`.")
     }
 }
 
-struct WebLink: WireObject, Hashable {
-    var url: String
-    var expiresAt: JSONValue
+struct WebAnswer: WireObject, Hashable {
+    struct Session: WireObject, Hashable {
+        var id = ""
+        var createdAt = Timestamp(milliseconds: 0)
+        var lastUsedAt = Timestamp(milliseconds: 0)
 
-    static let shape = Shape("WebLink", Self(url: "", expiresAt: .null)) { row in
-        row("url", \.url, "The link.")
-        row("expiresAt", \.expiresAt, "Until when it works.")
+        static let shape = Shape("WebSession", Self()) { row in
+            row("id", \.id, "Identifier.")
+            row("createdAt", \.createdAt, "When the browser signed in.")
+            row("lastUsedAt", \.lastUsedAt, "When it last asked for something.")
+        }
     }
-}
 
-struct WebSession: WireObject, Hashable {
-    var id: String
-    var createdAt: Timestamp
-    var lastUsedAt: Timestamp
+    var url: String?
+    var expiresAt: Timestamp?
+    var sessions: [Session]?
+    var revoked: Int?
 
-    static let shape = Shape(
-        "WebSession", Self(id: "", createdAt: Timestamp(milliseconds: 0), lastUsedAt: Timestamp(milliseconds: 0))
-    ) { row in
-        row("id", \.id, "Identifier.")
-        row("createdAt", \.createdAt, "When the browser signed in.")
-        row("lastUsedAt", \.lastUsedAt, "When it last asked for something.")
-    }
-}
-
-struct WebSessions: WireObject, Hashable {
-    var sessions: [WebSession]
-
-    static let shape = Shape("WebSessions", Self(sessions: [])) { row in
-        row("sessions", \.sessions, "The browsers.")
-    }
-}
-
-struct RevokedWebSession: WireObject, Hashable {
-    var session: String
-
-    static let shape = Shape("RevokedWebSession", Self(session: "")) { row in
-        row("session", \.session, "An identifier, or `all`.")
-    }
-}
-
-struct WebRevocation: WireObject, Hashable {
-    var revoked: Int
-
-    static let shape = Shape("WebRevocation", Self(revoked: 0)) { row in
-        row("revoked", \.revoked, "How many browsers were signed out.")
+    static let shape = Shape("WebAnswer", Self()) { row in
+        row("url", \.url, "`web.link`: the link.")
+        row("expiresAt", \.expiresAt, "`web.link`: until when it works.")
+        row("sessions", \.sessions, "`web.sessions`: browsers.")
+        row("revoked", \.revoked, "`web.revoke`: how many browsers were signed out.")
     }
 }
