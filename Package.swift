@@ -136,7 +136,7 @@ let package = Package(
         .executableTarget(
             name: "dlctl",
             dependencies: [
-                "TransferClient", "Metalink", "BrowserCookies",
+                "TransferClient", "Metalink", "BrowserCookies", "SystemBus",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
@@ -245,7 +245,8 @@ let package = Package(
         .testTarget(
             name: "dlctlTests",
             dependencies: [
-                "dlctl", "BrowserCookies", "TestSupport", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel",
+                "dlctl", "BrowserCookies", "SystemBus", "TestSupport", "TransferClient", "TransferRPC", "JSONRPC",
+                "TransferModel",
                 "Threading",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -173,13 +173,13 @@ _dlctl() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|credential|hsts|trust|cache|limit|settings|stats|info|start|stop|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|credential|hsts|trust|cache|limit|settings|stats|metrics|info|start|stop|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies credential hsts trust cache limit settings stats info start stop help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies credential hsts trust cache limit settings stats metrics info start stop help' -- "${cur}"))
         ;;
     esac
 }
@@ -187,7 +187,7 @@ _dlctl() {
 _dlctl_add() {
     repeating_flags=()
     non_repeating_flags=(-g --globoff -w --wait --resume-unproven --preserve-time --paused --password-stdin --netrc --accept-any-status --not-metered --not-cellular --not-low-data --discretionary --anyway --system --json --quiet -q --no-start --version -h --help)
-    repeating_options=(-i --input --metalink -o --output --mirror --tag -H --header)
+    repeating_options=(-i --input --metalink -o --output --mirror --tag --attribute -H --header)
     non_repeating_options=(--cookies -d --directory --on-conflict --checksum -x --connections --resume-data -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --interface --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
@@ -262,6 +262,9 @@ _dlctl_add() {
     '--tag')
         return
         ;;
+    '--attribute')
+        return
+        ;;
     '--client-token')
         return
         ;;
@@ -332,7 +335,7 @@ _dlctl_add() {
 _dlctl_upload() {
     repeating_flags=()
     non_repeating_flags=(-w --wait --optimistic --paused --password-stdin --netrc --accept-any-status --not-metered --not-cellular --not-low-data --discretionary --anyway --system --json --quiet -q --no-start --version -h --help)
-    repeating_options=(--field --metadata --tag -H --header)
+    repeating_options=(--field --metadata --tag --attribute -H --header)
     non_repeating_options=(--protocol -X --method --form --file-name --content-type --interop-version --send-checksum --s3 -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --interface --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options -1
 
@@ -401,6 +404,9 @@ _dlctl_upload() {
         return
         ;;
     '--tag')
+        return
+        ;;
+    '--attribute')
         return
         ;;
     '--client-token')
@@ -481,7 +487,7 @@ _dlctl_upload() {
 _dlctl_fetch() {
     repeating_flags=()
     non_repeating_flags=(-f --fail --paused --password-stdin --netrc --accept-any-status --not-metered --not-cellular --not-low-data --discretionary --anyway --system --json --quiet -q --no-start --version -h --help)
-    repeating_options=(--tag -H --header)
+    repeating_options=(--tag --attribute -H --header)
     non_repeating_options=(-X --method -d --data -o --output -s --session --priority --limit --at --deadline --retry --timeout --max-time --description --client-token -A --user-agent --referer -u --user --password-file --bearer-file --bearer-env --netrc-file --proxy --proxy-file --interface --ca-file --cert --key --tls-min --http-version --socket)
     __dlctl_offer_flags_options 1
 
@@ -528,6 +534,9 @@ _dlctl_fetch() {
         return
         ;;
     '--tag')
+        return
+        ;;
+    '--attribute')
         return
         ;;
     '--client-token')
@@ -608,7 +617,7 @@ _dlctl_fetch() {
 _dlctl_update() {
     repeating_flags=()
     non_repeating_flags=(--password-stdin --netrc --system --json --quiet -q --no-start --version -h --help)
-    repeating_options=(--mirror -H --header)
+    repeating_options=(--mirror -H --header --attribute)
     non_repeating_options=(--url --s3 -o --output -d --directory --on-conflict --checksum --proxy --interface --ca-file --priority --limit --description --at --deadline --position -u --user --password-file --bearer-file --bearer-env --netrc-file --socket)
     __dlctl_offer_flags_options -1
 
@@ -659,6 +668,9 @@ _dlctl_update() {
         return
         ;;
     '--description')
+        return
+        ;;
+    '--attribute')
         return
         ;;
     '--at')
@@ -1827,6 +1839,26 @@ _dlctl_stats() {
 
     # Offer option value completions
     case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_metrics() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--output --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--output')
+        __dlctl_add_completions -f
+        return
+        ;;
     '--socket')
         __dlctl_add_completions -f
         return

@@ -11,18 +11,25 @@ final class BusConnection {
 
     private let bus: OpaquePointer
 
-    /// - Parameter address: nil for the system bus; DBUS_SYSTEM_BUS_ADDRESS may name another one
-    ///   (sd_bus_open_system(3)).
+    enum Place {
+        /// DBUS_SYSTEM_BUS_ADDRESS may name another one (sd_bus_open_system(3)).
+        case system
+        /// That of the user's desktop: DBUS_SESSION_BUS_ADDRESS, else the one in XDG_RUNTIME_DIR.
+        case session
+        case address(String)
+    }
+
     /// - Returns: nil if nothing listens there.
-    init?(address: String?) {
+    init?(_ place: Place) {
         var bus: OpaquePointer?
-        if let address {
+        switch place {
+        case .system: if sd_bus_open_system(&bus) < 0 { bus = nil }
+        case .session: if sd_bus_open_user(&bus) < 0 { bus = nil }
+        case .address(let address):
             sd_bus_new(&bus)
             sd_bus_set_address(bus, address)
             sd_bus_set_bus_client(bus, 1)
             if sd_bus_start(bus) < 0 { bus = sd_bus_unref(bus) }
-        } else if sd_bus_open_system(&bus) < 0 {
-            bus = nil
         }
         guard let bus else { return nil }
         self.bus = bus
@@ -31,20 +38,22 @@ final class BusConnection {
 
     deinit { sd_bus_close_unref(bus) }
 
-    /// Calls a method, and never starts a service for that.
-    /// - Parameter receive: gets the answer; an error too, and ETIMEDOUT if there is none in time.
+    /// Calls a method.
+    /// - Parameters:
+    ///   - starts: whether the bus may start the service for that.
+    ///   - receive: gets the answer; an error too, and ETIMEDOUT if there is none in time.
     /// - Returns: nil if the connection is lost. Whoever drops the slot gets no answer.
     func call(
-        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [String],
-        receive: @escaping (BusMessage) -> Void
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusArgument],
+        starts: Bool = false, receive: @escaping (BusMessage) -> Void
     ) -> BusSlot? {
         var message: OpaquePointer?
         guard sd_bus_message_new_method_call(bus, &message, destination, path, interface, member) >= 0 else {
             return nil
         }
         defer { sd_bus_message_unref(message) }
-        sd_bus_message_set_auto_start(message, 0)
-        for argument in arguments { sd_bus_message_append_basic(message, BusMessage.type("s"), argument) }
+        sd_bus_message_set_auto_start(message, starts ? 1 : 0)
+        for argument in arguments { argument.append(to: message) }
         let slot = BusSlot(receive)
         let result = sd_bus_call_async(bus, &slot.raw, message, BusSlot.handler, slot.context, Self.patience)
         return result < 0 ? nil : slot
@@ -82,6 +91,34 @@ final class BusConnection {
     }
 }
 
+/// An argument of a call.
+enum BusArgument {
+    case text(String)
+    case number(UInt32)
+    case integer(Int32)
+    case texts([String])
+    /// A dictionary of properties (`a{sv}`) without any.
+    case noProperties
+
+    fileprivate func append(to message: OpaquePointer?) {
+        func basic(_ letter: Unicode.Scalar, _ value: UnsafeRawPointer) {
+            sd_bus_message_append_basic(message, BusMessage.type(letter), value)
+        }
+        switch self {
+        case .text(let text): basic("s", text)
+        case .number(var number): basic("u", &number)
+        case .integer(var number): basic("i", &number)
+        case .texts(let texts):
+            sd_bus_message_open_container(message, BusMessage.type("a"), "s")
+            for text in texts { basic("s", text) }
+            sd_bus_message_close_container(message)
+        case .noProperties:
+            sd_bus_message_open_container(message, BusMessage.type("a"), "{sv}")
+            sd_bus_message_close_container(message)
+        }
+    }
+}
+
 /// A call that waits for its answer, or a rule in force: until it is dropped.
 final class BusSlot {
     fileprivate var raw: OpaquePointer?
@@ -108,6 +145,7 @@ struct BusMessage {
 
     /// Of the connection that sent it; the bus sees to that. The driver has its well-known name.
     var sender: String? { sd_bus_message_get_sender(raw).map { String(cString: $0) } }
+    var member: String? { sd_bus_message_get_member(raw).map { String(cString: $0) } }
 
     /// 0 if the message is not an error.
     var errorNumber: Int32 { sd_bus_message_get_errno(raw) }

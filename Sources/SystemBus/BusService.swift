@@ -43,7 +43,7 @@ final class BusService {
 
     private func askForOwner() {
         let driver = BusConnection.driver
-        question = connection?.call(driver, "/org/freedesktop/DBus", driver, "GetNameOwner", [name]) {
+        question = connection?.call(driver, "/org/freedesktop/DBus", driver, "GetNameOwner", [.text(name)]) {
             [unowned self] message in
             // A machine that has just started may be slow.
             if message.errorNumber == ETIMEDOUT { return askForOwner() }
@@ -67,7 +67,7 @@ final class BusService {
 
     /// - Returns: nil if the service is not there. Whoever drops the slot gets no answer.
     func call(
-        _ interface: String, _ member: String, _ arguments: [String], receive: @escaping (BusMessage) -> Void
+        _ interface: String, _ member: String, _ arguments: [BusArgument], receive: @escaping (BusMessage) -> Void
     ) -> BusSlot? {
         guard let owner else { return nil }
         return connection?.call(owner, path, interface, member, arguments, receive: receive)

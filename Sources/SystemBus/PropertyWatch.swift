@@ -48,7 +48,8 @@ final class PropertyWatch {
         guard let next, next <= now else { return }
         due = nil
         askedAt = now
-        question = service.call("org.freedesktop.DBus.Properties", "GetAll", [service.name]) { [unowned self] answer in
+        question = service.call("org.freedesktop.DBus.Properties", "GetAll", [.text(service.name)]) {
+            [unowned self] answer in
             question = nil
             isAnswered = true
             let properties = answer.errorNumber == 0 ? answer.properties() : nil

@@ -106,7 +106,7 @@ private final class Inhibitor {
             return
         }
         guard question == nil, descriptor < 0 else { return }
-        question = service.call(Self.interface, "Inhibit", arguments) { [unowned self] answer in
+        question = service.call(Self.interface, "Inhibit", arguments.map { .text($0) }) { [unowned self] answer in
             question = nil
             // logind may ask for permission, and the machine may have just started.
             if answer.errorNumber == ETIMEDOUT { return hold(true, by: service) }

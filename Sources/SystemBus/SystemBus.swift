@@ -108,7 +108,7 @@ package final class SystemBus: Sendable {
                 sleep.keepsAwake = orders.keepsAwake
             }
             if connection == nil, retryAt <= now {
-                connection = BusConnection(address: address)
+                connection = BusConnection(address.map { .address($0) } ?? .system)
                 if let connection {
                     logger.debug("watches the system bus")
                     conditions.watch(on: connection)

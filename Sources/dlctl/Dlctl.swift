@@ -47,6 +47,8 @@ struct Dlctl: AsyncParsableCommand {
                     AnswerCommand.self,
                 ]),
             CommandGroup(
+                name: "Desktop", subcommands: [WebCommand.self, BrowserCommand.self, NotifyCommand.self]),
+            CommandGroup(
                 name: "Daemon",
                 subcommands: [
                     SessionCommand.self, CookiesCommand.self, CredentialCommand.self, HSTSCommand.self,

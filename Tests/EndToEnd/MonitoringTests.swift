@@ -47,7 +47,8 @@ extension EndToEnd.Serving {
                     "download completed - 1", "download failed http.status 1", "download cancelled - 1",
                     "data completed - 2",
                 ])
-            #expect(metrics["responses"] == ["1xx": 0, "2xx": 2, "3xx": 1, "4xx": 1, "5xx": 1])
+            // The second attempt was redirected again.
+            #expect(metrics["responses"] == ["1xx": 0, "2xx": 2, "3xx": 2, "4xx": 1, "5xx": 1])
             #expect(total(metrics, "storeCommits") > total(first, "storeCommits"))
             // The file and its folder, at least.
             #expect(total(metrics, "fileSyncs") >= total(first, "fileSyncs") + 2)

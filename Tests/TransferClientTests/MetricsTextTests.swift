@@ -19,7 +19,8 @@ import TransferRPC
             stateDirectory: "/home/anna", startedAt: Timestamp(milliseconds: 1_700_000_000_250), libcurl: "8.1",
             sqlite: "3.45", features: [])
         var stats = DaemonStats(
-            tasks: ["queued": 1], activeTransfers: 4, downloadRate: 2, uploadRate: 0, bytesReceived: .mebibytes(1 << 20),
+            tasks: ["queued": 1], activeTransfers: 4, downloadRate: 2, uploadRate: 0,
+            bytesReceived: .mebibytes(1 << 20),
             bytesSent: 7, memory: 4096, connections: 5, head: SequenceNumber(66), uptime: 7)
         stats.isMetered = true
         var metrics = DaemonMetrics()

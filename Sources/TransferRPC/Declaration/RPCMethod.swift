@@ -6,7 +6,7 @@ public struct Method<Parameters: WireObject, Result: WireObject>: RPCMethod {
     public let summary: String
     public let errors: [ErrorCode]
 
-    init(_ name: String, _ summary: String, _ errors: [ErrorCode] = []) {
+    package init(_ name: String, _ summary: String, _ errors: [ErrorCode] = []) {
         self.name = name
         self.summary = summary
         self.errors = errors

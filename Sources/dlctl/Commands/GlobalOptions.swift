@@ -33,6 +33,11 @@ struct GlobalOptions: ParsableArguments {
         return "dlctl" + option + (system ? " --system" : "")
     }
 
+    /// The words that choose the same daemon, wherever they are used.
+    var words: [String] {
+        (socket.map { ["--socket", PathText.absolute($0, in: PathText.current)] } ?? []) + (system ? ["--system"] : [])
+    }
+
     func validate() throws {
         if socket == "" { throw ValidationError("--socket: name the path of a socket.") }
     }

@@ -53,7 +53,7 @@ struct Submission<Specs: RandomAccessCollection<TaskSpec>> where Specs.Index == 
     }
 
     /// Returns the cookie that was refused.
-    private static func cookie(in part: [TaskSpec], _ error: TransferError) -> Cookie? {
+    static func cookie(in part: [TaskSpec], _ error: TransferError) -> Cookie? {
         guard error.code == .badField, let field = error.details["field"]?.stringValue,
             let task = CommandWords.taskIndex(error), part.indices.contains(task),
             let index = Cookie.index(in: field, after: "tasks[\(task)]."),
@@ -157,7 +157,7 @@ extension [AddedTask] {
 }
 
 extension TaskSpec {
-    fileprivate mutating func leaveOut(_ refused: Set<Cookie>) {
+    mutating func leaveOut(_ refused: Set<Cookie>) {
         guard !refused.isEmpty, let own = cookies else { return }
         let rest = own.filter { !refused.contains($0) }
         cookies = rest.isEmpty ? nil : rest

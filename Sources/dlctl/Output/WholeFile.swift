@@ -6,7 +6,7 @@ enum WholeFile {
     /// - Returns: false if it could not be written. Then nothing remains.
     static func write(_ text: String, to path: String, mode: mode_t = 0o600) -> Bool {
         let temporary = "\(path).\(getpid()).new"
-        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard file >= 0 else { return false }
         let isWritten = writeAll(Array(text.utf8), to: file) && fchmod(file, mode) == 0
         guard close(file) == 0, isWritten, rename(temporary, path) == 0 else {

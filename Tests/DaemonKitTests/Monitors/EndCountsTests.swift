@@ -23,7 +23,7 @@ import TransferStore
             _ = try await fixture.apply(.deadlinePassed, to: id)
         }
         _ = try await fixture.apply(.retry, to: ids[3])
-        await #expect(throws: Stop.self) {
+        await #expect(throws: TransferError.self) {
             let transitions = fixture.transitions
             try await fixture.store.write { transaction in
                 _ = try transitions.apply(.cancel(keepPartial: true), to: ids[4], in: transaction)

@@ -162,6 +162,7 @@ extension IsolationAttempt {
                         "headers": [["A", "b"]], "description": "d", "earliestBeginAt": "2040-01-01T00:00:00Z",
                         "position": "first", "allowsExpensiveNetworkAccess": false, "allowsCellularAccess": false,
                         "allowsConstrainedNetworkAccess": false, "isDiscretionary": true,
+                        "attributes": ["a": "b"],
                     ]
                 },
                 .likeUnknown {

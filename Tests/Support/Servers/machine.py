@@ -1,17 +1,19 @@
-"""NetworkManager, UPower and logind on a private bus, as a test wants them: machine.py ADDRESS COMMANDS
+"""NetworkManager, UPower, logind and the desktop's services on a private bus, as a test wants them:
+machine.py ADDRESS COMMANDS
 
 Reads commands from the named pipe COMMANDS, one in a line, and says `done LINE` for each; tells every question that it
 gets, every lock that it gives, and every lock that is released:
 
-    own network            begins to serve (network, power, login); drop network: ends
+    own network            begins to serve (network, power, login, notifications, files); drop network: ends
     set network Metered u 1
     quietly set …          without a signal
-    emit login PrepareForSleep b true
+    emit login PrepareForSleep b true, emit notifications ActionInvoked us 1 open
     unicast NAME login PrepareForSleep b true     by another connection, which owns no name
     flood network 1000     says that often that a property has changed
     answers network well   or never, badly (another type), wrongly (an error)
     locks                  the locks that are held
 """
+import json
 import os
 import sys
 
@@ -25,6 +27,9 @@ SERVICES = {
     "network": ("org.freedesktop.NetworkManager", "/org/freedesktop/NetworkManager", "org.freedesktop.NetworkManager"),
     "power": ("org.freedesktop.UPower", "/org/freedesktop/UPower", "org.freedesktop.UPower"),
     "login": ("org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager"),
+    "notifications": (
+        "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "org.freedesktop.Notifications"),
+    "files": ("org.freedesktop.FileManager1", "/org/freedesktop/FileManager1", "org.freedesktop.FileManager1"),
 }
 PROPERTIES = "org.freedesktop.DBus.Properties"
 DBusGMainLoop(set_as_default=True)
@@ -51,6 +56,7 @@ class Machine:
         self.properties = {name: {} for name in SERVICES}
         self.answers = {name: "well" for name in SERVICES}
         self.locks = {}
+        self.notes = 0
         self.bus.add_message_filter(self.receive)
 
     def receive(self, connection, message):
@@ -66,7 +72,10 @@ class Machine:
 
     def answer(self, name, interface, message):
         member, arguments = message.get_member(), message.get_args_list()
-        print(member, name, *arguments, "for", message.get_sender(), flush=True)
+        if name in ("notifications", "files"):
+            print(member, name, json.dumps(arguments), flush=True)
+        else:
+            print(member, name, *arguments, "for", message.get_sender(), flush=True)
         how = self.answers[name]
         if how == "never":
             return None
@@ -79,6 +88,11 @@ class Machine:
             reply.append(dbus.Dictionary(self.properties[name], signature="sv"), signature="a{sv}")
         elif message.get_interface() == interface and member == "Inhibit":
             reply.append(self.lock(arguments), signature="h")
+        elif message.get_interface() == interface and member == "Notify" and message.get_signature() == "susssasa{sv}i":
+            self.notes += 1
+            reply.append(self.notes, signature="u")
+        elif message.get_interface() == interface and member == "ShowItems" and message.get_signature() == "ass":
+            pass
         else:
             return dbus.lowlevel.ErrorMessage(message, "org.freedesktop.DBus.Error.UnknownMethod", "no such method")
         return reply
@@ -121,7 +135,8 @@ class Machine:
             self.obey(["quietly", *words])
             self.changed(words[1], words[2])
         elif words[0] == "emit":
-            self.signal(words[1], SERVICES[words[1]][2], words[2], words[3], plain(words[3], words[4]))
+            values = [plain(signature, text) for signature, text in zip(words[3], words[4:])]
+            self.signal(words[1], SERVICES[words[1]][2], words[2], words[3], *values)
         elif words[0] == "unicast":
             _, to, name, member, signature, text = words
             self.signal(name, SERVICES[name][2], member, signature, plain(signature, text), to=to)

@@ -140,11 +140,4 @@ import TransferModel
             }
         }
     }
-
-    /// Otherwise monitoring would read every row.
-    @Test func reasonsAreCountedInAnIndex() async throws {
-        let store = try fixture.open()
-        let plan = try store.database.read { try $0.plan(StoreSnapshot.waitingSQL("")).joined(separator: "\n") }
-        #expect(plan.contains("COVERING INDEX task_waiting"), "\(plan)")
-    }
 }

@@ -47,7 +47,7 @@ private struct Refusal: Error, Equatable {}
         let store = try fixture.open()
         let before = store.commitDurations
         for _ in 0..<3 { try await store.add(newTask()) }
-        await #expect(throws: Refusal.self) { try await store.write { _ in throw Refusal() } }
+        await #expect(throws: TransferError.self) { try await store.write { _ in throw Refusal() } }
         let after = store.commitDurations
         let calls = after.calls.reduce(0, +) - before.calls.reduce(0, +)
         #expect(calls == 4)
