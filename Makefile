@@ -10,9 +10,9 @@ DIR ?= $(HOME)/Downloads
 RELEASE = swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker now \
     -Xlinker --build-id=none -Xcc "-ffile-prefix-map=$(CURDIR)=."
 # What `make build` builds.
-PRODUCTS ?= dld dlctl
+PRODUCTS ?= dld dlctl dld-web
 
-.PHONY: help run test check check-client check-documentation check-fresh check-instructions check-package check-sanitizers check-systemd build deb image release install uninstall bench torture soak fuzz lint format docs clean
+.PHONY: help run test check check-client check-documentation check-fresh check-instructions check-package check-sanitizers check-systemd check-web build deb image release install uninstall bench torture soak fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -24,9 +24,10 @@ else
 	scripts/demonstrate
 endif
 
-test: ## Installs what the tests need, builds, runs all tests, check-python, check-instructions and check-api; FILTER=… runs only matching tests.
+test: ## Installs what the tests need, builds, runs all tests, check-python, check-web, check-instructions and check-api; FILTER=… runs only matching tests.
 	scripts/test $(if $(FILTER),--filter '$(FILTER)')
 	$(if $(FILTER),,scripts/check-python)
+	$(if $(FILTER),,scripts/check-web)
 	$(if $(FILTER),,scripts/check-instructions)
 	$(if $(FILTER),,scripts/check-api)
 
@@ -60,6 +61,9 @@ check-sanitizers: ## Runs unit and engine tests and short attacks with ThreadSan
 check-systemd: ## Verifies the units and tests them under systemd in a container.
 	scripts/check-units
 	scripts/check-systemd
+
+check-web: ## Tests dld-web and its page in a browser against the daemon of .build/debug or DLD_BINARIES.
+	scripts/check-web
 
 build: ## Builds optimized programs with Swift's run-time library linked in.
 	scripts/install-build-dependencies

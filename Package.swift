@@ -9,6 +9,7 @@ let package = Package(
     products: [
         .executable(name: "dld", targets: ["dld"]),
         .executable(name: "dlctl", targets: ["dlctl"]),
+        .executable(name: "dld-web", targets: ["dld-web"]),
         .library(name: "TransferClient", targets: ["TransferClient"]),
         .library(name: "TransferNetworking", targets: ["TransferNetworking"]),
     ],
@@ -141,6 +142,24 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // The files of the page, compiled in.
+        .target(name: "WebPage", exclude: ["page"]),
+        .executableTarget(
+            name: "dld-web",
+            dependencies: [
+                "WebPage", "DaemonSetup", "TransferClient", "TransferRPC", "JSONRPC", "Metalink", "TransferModel", "CLinux",
+                "CCrypto",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
 
         // Tests mirror the sources; EndToEnd drives the built programs.
         .target(
@@ -229,6 +248,15 @@ let package = Package(
             dependencies: [
                 "TransferNetworking", "TestSupport", "Threading", "TransferRPC", "JSONRPC", "TransferModel",
                 "ordinary", "background", "upload",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "dldWebTests",
+            dependencies: [
+                "dld-web", "TestSupport", "TransferClient", "TransferRPC", "JSONRPC", "TransferModel", "Threading",
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strict
         ),

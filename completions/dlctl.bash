@@ -173,13 +173,13 @@ _dlctl() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|session|cookies|credential|hsts|trust|cache|limit|settings|stats|metrics|info|start|stop|help)
+    add|upload|fetch|update|list|show|explain|watch|wait|events|decisions|pause|resume|cancel|retry|remove|answer|web|browser|notify|session|cookies|credential|hsts|trust|cache|limit|settings|stats|metrics|info|start|stop|help)
         # Offer subcommand argument completions
         "_dlctl_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer session cookies credential hsts trust cache limit settings stats metrics info start stop help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'add upload fetch update list show explain watch wait events decisions pause resume cancel retry remove answer web browser notify session cookies credential hsts trust cache limit settings stats metrics info start stop help' -- "${cur}"))
         ;;
     esac
 }
@@ -1155,6 +1155,137 @@ _dlctl_answer() {
     case "${positional_number}" in
     2)
         __dlctl_add_completions -W 'useCredential'$'\n''performDefaultHandling'$'\n''rejectProtectionSpace'$'\n''trust'$'\n''cancel'$'\n''follow'$'\n''followWith'$'\n''refuse'$'\n''allow'$'\n''becomeDownload'$'\n''continue'$'\n''newRequest'$'\n''store'$'\n''memoryOnly'$'\n''doNotStore'
+        return
+        ;;
+    esac
+}
+
+_dlctl_web() {
+    repeating_flags=()
+    non_repeating_flags=(--open --list --system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--revoke --socket)
+    __dlctl_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--revoke')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __dlctl_add_completions -W "$(__dlctl_custom_complete ---completion web -- positional@0 "${COMP_CWORD}" "$(__dlctl_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_dlctl_browser() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __dlctl_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    install|status|remove)
+        # Offer subcommand argument completions
+        "_dlctl_browser_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'install status remove' -- "${cur}"))
+        ;;
+    esac
+}
+
+_dlctl_browser_install() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--as --browser --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--as')
+        __dlctl_add_completions -W 'persepolis'$'\n''gopeed'
+        return
+        ;;
+    '--browser')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_browser_status() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--browser --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--browser')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_browser_remove() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--as --browser --socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--as')
+        __dlctl_add_completions -W 'persepolis'$'\n''gopeed'
+        return
+        ;;
+    '--browser')
+        return
+        ;;
+    '--socket')
+        __dlctl_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_dlctl_notify() {
+    repeating_flags=()
+    non_repeating_flags=(--system --json --quiet -q --no-start --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--socket)
+    __dlctl_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--socket')
+        __dlctl_add_completions -f
         return
         ;;
     esac

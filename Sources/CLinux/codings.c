@@ -194,3 +194,16 @@ void dld_decoder_destroy(dld_decoder *decoder) {
     }
     free(decoder);
 }
+
+size_t dld_gzip(const uint8_t *input, size_t input_length, uint8_t *output, size_t room) {
+    z_stream stream = {0};
+    // 16 more than the window's bits asks for gzip in place of zlib's format.
+    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
+    stream.next_in = (uint8_t *)input;
+    stream.avail_in = (uInt)input_length;
+    stream.next_out = output;
+    stream.avail_out = (uInt)room;
+    int result = deflate(&stream, Z_FINISH);
+    deflateEnd(&stream);
+    return result == Z_STREAM_END ? room - stream.avail_out : 0;
+}

@@ -120,6 +120,11 @@ package enum RPCText {
         return bytes
     }
 
+    /// The same with the JSON text of an `error` object, as another server gave it.
+    package static func answer(id: [UInt8]?, errorText: [UInt8]) -> [UInt8] {
+        head(id) + Array(",\"error\":".utf8) + errorText + [UInt8(ascii: "}")]
+    }
+
     /// A request, without the LF.
     package static func request(id: Int64, method: String, parameters: [UInt8]) -> [UInt8] {
         Array("{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":".utf8) + quoted(method)

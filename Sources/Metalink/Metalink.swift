@@ -44,6 +44,18 @@ package struct Metalink: Hashable, Sendable {
     private static let version3 = "http://www.metalinker.org/"
 }
 
+extension Metalink.File {
+    /// Sets all members of a task that the document tells; where the file goes is for the caller to say.
+    package func fill(_ spec: inout TaskSpec) {
+        spec.url = urls.first
+        let mirrors = urls.dropFirst().prefix(Bounds.mirrors)
+        spec.mirrors = mirrors.isEmpty ? nil : Array(mirrors)
+        spec.checksum = checksums.first
+        spec.size = size
+        spec.pieces = pieces
+    }
+}
+
 /// Why a Metalink document is refused.
 package struct MetalinkError: Error, Hashable, Sendable, CustomStringConvertible {
     package var problem: String

@@ -172,7 +172,7 @@ extension EndToEnd.Serving {
             _ = try await scene.probe.wait(for: id, "completed")
             let request = try #require(scene.origin.requests("/file").first)
             #expect(request.header("Cookie") == "sid=secret" && request.header("X-A") == "1")
-            #expect(request.range == nil && request.header("Host") != "other")
+            #expect(request.header("Range") == nil && request.header("Host") != "other")
         }
 
         @Test(.timeLimit(.minutes(1))) func gopeedWakesADaemonAndIsToldThatItIsAway() async throws {

@@ -26,4 +26,7 @@ int dld_decoder_step(dld_decoder *decoder, const uint8_t *input, size_t *input_l
 int dld_decoder_reset(dld_decoder *decoder);
 void dld_decoder_destroy(dld_decoder *decoder);
 
+// Compresses into gzip's format. Returns the length, or 0 if `room` is too short or memory is.
+size_t dld_gzip(const uint8_t *input, size_t input_length, uint8_t *output, size_t room);
+
 #endif

@@ -56,6 +56,10 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
     package var name: String
     package var message: String
 
+    package init(place: Place, name: String, message: String) {
+        (self.place, self.name, self.message) = (place, name, message)
+    }
+
     /// One line, in which characters that control a terminal are replaced.
     package var description: String {
         let text = "\(place.shown): " + (name.isEmpty ? message : "\(name): \(message)")

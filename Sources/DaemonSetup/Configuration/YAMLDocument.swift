@@ -1,35 +1,35 @@
 import CYAML
 
 /// One value of a YAML document, with the line on which it begins.
-struct YAMLNode {
-    enum Content {
+package struct YAMLNode {
+    package enum Content {
         case scalar(String, isPlain: Bool)
         case sequence([YAMLNode])
         case mapping([Member])
     }
 
-    struct Member {
-        var key: YAMLNode
-        var value: YAMLNode
+    package struct Member {
+        package var key: YAMLNode
+        package var value: YAMLNode
     }
 
-    var line: Int
-    var content: Content
+    package var line: Int
+    package var content: Content
 
-    var text: String? {
+    package var text: String? {
         if case .scalar(let text, _) = content { text } else { nil }
     }
 }
 
 /// Why a text is not one YAML document.
-struct YAMLError: Error {
-    var message: String
-    var line: Int?
+package struct YAMLError: Error {
+    package var message: String
+    package var line: Int?
 }
 
 /// Reads one YAML document with libyaml. libyaml's parser produces events, from which this type builds mappings and
 /// sequences.
-struct YAMLDocument {
+package struct YAMLDocument {
     /// The deepest nesting that is read. Settings have three levels.
     static let deepest = 64
 
@@ -38,7 +38,7 @@ struct YAMLDocument {
     private var anchors: [String: YAMLNode] = [:]
 
     /// - Returns: nil if the text has no document.
-    static func parse(_ text: String) throws(YAMLError) -> YAMLNode? {
+    package static func parse(_ text: String) throws(YAMLError) -> YAMLNode? {
         let bytes = Array(text.utf8)
         // libyaml refuses a null pointer.
         guard !bytes.isEmpty else { return nil }

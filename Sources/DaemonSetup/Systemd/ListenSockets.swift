@@ -18,10 +18,14 @@ package struct ListenSockets: Sendable {
 
     /// Takes over the descriptors, so that programs started later do not inherit them.
     ///
-    /// - Parameter first: the first descriptor; 3 except in tests.
-    /// - Throws: `internal` if a descriptor is not a listening Unix stream socket, because the socket unit is wrong.
+    /// - Parameters:
+    ///   - families: the address families that the program serves.
+    ///   - first: the first descriptor; 3 except in tests.
+    /// - Throws: `internal` if a descriptor is not a listening stream socket of these families, because the socket unit is
+    ///   wrong.
     package init(
-        environment: [String: String], process: Int32 = getpid(), first: Int32 = firstDescriptor
+        environment: [String: String], families: Set<Int32> = [AF_UNIX], process: Int32 = getpid(),
+        first: Int32 = firstDescriptor
     ) throws(TransferError) {
         guard environment["LISTEN_PID"].flatMap({ Int32($0) }) == process,
             let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }), count > 0
@@ -33,7 +37,7 @@ package struct ListenSockets: Sendable {
         var adopted: [Adopted] = []
         for index in 0..<min(count, 64) {
             let descriptor = first + index
-            try Self.adopt(descriptor)
+            try Self.adopt(descriptor, families)
             let name = Int(index) < names.count ? String(names[Int(index)]) : "unknown"
             adopted.append(Adopted(descriptor: descriptor, name: name, path: Self.boundPath(descriptor)))
         }
@@ -48,12 +52,14 @@ package struct ListenSockets: Sendable {
     /// Removes them from the process's environment. Call it while the process has only one thread.
     package static func clearEnvironment() { for name in variables { unsetenv(name) } }
 
-    private static func adopt(_ descriptor: Int32) throws(TransferError) {
+    private static func adopt(_ descriptor: Int32, _ families: Set<Int32>) throws(TransferError) {
         let flags = fcntl(descriptor, F_GETFD)
         guard flags >= 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else {
             throw fault(descriptor, "is not open")
         }
-        guard option(descriptor, SO_DOMAIN) == AF_UNIX else { throw fault(descriptor, "is not a Unix socket") }
+        guard let family = option(descriptor, SO_DOMAIN), families.contains(family) else {
+            throw fault(descriptor, families == [AF_UNIX] ? "is not a Unix socket" : "is not a TCP or Unix socket")
+        }
         guard option(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue) else {
             throw fault(descriptor, "is not a stream socket")
         }
@@ -74,7 +80,7 @@ package struct ListenSockets: Sendable {
         let status = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        guard status == 0, Int(length) > MemoryLayout<sa_family_t>.size else { return nil }
+        guard status == 0, Int32(address.sun_family) == AF_UNIX, Int(length) > MemoryLayout<sa_family_t>.size else { return nil }
         let bytes = withUnsafeBytes(of: &address.sun_path) { Array($0.prefix { $0 != 0 }) }
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }

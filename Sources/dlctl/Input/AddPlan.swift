@@ -170,12 +170,9 @@ struct AddPlan {
 
     func spec(file: Metalink.File) -> TaskSpec {
         var spec = base()
-        spec.url = file.urls.first
-        let copies = file.urls.dropFirst().prefix(Self.mostMirrors) + mirrors
-        if !copies.isEmpty { spec.mirrors = Array(copies) }
-        spec.checksum = checksum ?? file.checksums.first
-        spec.size = file.size
-        spec.pieces = file.pieces
+        file.fill(&spec)
+        if !mirrors.isEmpty { spec.mirrors = (spec.mirrors ?? []) + mirrors }
+        if let checksum { spec.checksum = checksum }
         // A name that contains folders needs a base folder.
         if sessionHasDirectory, output == nil, !file.name.contains("/") {
             spec.destination = Destination(filename: file.name)
@@ -184,9 +181,6 @@ struct AddPlan {
         }
         return spec
     }
-
-    /// The daemon accepts no more for one task.
-    private static let mostMirrors = 64
 
     private func destination(out: String?, dir: String?) -> Destination? {
         let folder = dir ?? directory
