@@ -147,7 +147,8 @@ let package = Package(
         .executableTarget(
             name: "dld-web",
             dependencies: [
-                "WebPage", "DaemonSetup", "TransferClient", "TransferRPC", "JSONRPC", "Metalink", "TransferModel", "CLinux",
+                "WebPage", "DaemonSetup", "TransferClient", "TransferRPC", "JSONRPC", "Metalink", "TransferModel",
+                "CLinux",
                 "CCrypto",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "DequeModule", package: "swift-collections"),

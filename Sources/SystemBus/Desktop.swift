@@ -116,12 +116,15 @@ private final class NotificationServer {
     /// Notes whose answer is awaited.
     private var calls: [Int64: BusSlot] = [:]
     private var folder: BusSlot?
+    private var hadServer = false
 
     init(tell: @escaping (Desktop.News) -> Void) {
         self.tell = tell
         service.changed = { [unowned self] in
-            let lost = calls.keys.sorted()
-            (shown, calls) = ([:], [:])
+            // What was asked before the first server was known is not lost.
+            let lost = hadServer ? calls.keys.sorted() : []
+            if hadServer { (shown, calls) = ([:], [:]) }
+            hadServer = service.owner != nil
             for number in lost { tell(.refused(number, "the server is gone")) }
             if service.owner != nil { tell(.ready) }
         }
@@ -150,9 +153,10 @@ private final class NotificationServer {
         let driver = BusConnection.driver
         let call = connection?.call(
             driver, "/org/freedesktop/DBus", driver, "StartServiceByName", [.text(Self.name), .number(0)]
-        ) { [unowned self] answer in
+        ) { [unowned self] _ in
             calls[number] = nil
-            if answer.errorNumber == 0, service.owner != nil { return send(note, number) }
+            // The bus refuses to start one that it did not start before, even if it runs.
+            if service.owner != nil { return send(note, number) }
             tell(.refused(number, "there is no server of notifications"))
         }
         keep(call, number)

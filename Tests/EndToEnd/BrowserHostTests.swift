@@ -147,7 +147,9 @@ extension EndToEnd.Serving {
             let (status, messages, _) = try await run(
                 "persepolis", Self.framed(links(1)), ["DBUS_SESSION_BUS_ADDRESS": machine.address])
             #expect(status == 3 && messages == [Self.greeting])
-            #expect(machine.count { $0.hasPrefix("Notify notifications") && $0.contains("dlctl start") } == 1)
+            #expect(
+                machine.count { $0.hasPrefix("Notify notifications") && $0.contains("dlctl start") } == 1,
+                "\(machine.lines)")
         }
 
         // MARK: Gopeed

@@ -11,6 +11,10 @@ import Testing
         "Sources/DaemonKit/Events/Subscription.swift": "events.lagged, likewise",
         "Sources/CurlEngine/Network/Transfer+Metrics.swift": "when an exchange began, which is only told",
         "Sources/TransferStore/StoreOpening.swift": "when a store was made, for people",
+        "Sources/dld-web/Routes/Site.swift": "the age of sessions, which are days",
+        "Sources/dld-web/Routes/WebMetrics.swift": "when the program started",
+        "Sources/dld-web/Setup/ControlSocket.swift": "when a link ends, for people",
+        "Sources/dld-web/Daemon/EventStream.swift": "the time of the server, for the page",
     ]
 
     /// The files that read another clock of the kernel.

@@ -66,11 +66,12 @@ import Testing
 
     /// Only one target imports each of these libraries, so that it can be replaced there.
     @Test(arguments: [
-        ("CSQLite", ["BrowserCookies", "TransferStore"]), ("CCurl", ["CurlEngine"]), ("NIOPosix", ["JSONRPC"]),
+        ("CSQLite", ["BrowserCookies", "TransferStore"]), ("CCurl", ["CurlEngine"]),
+        ("NIOPosix", ["JSONRPC", "dld-web"]),
         ("CYAML", ["DaemonSetup"]), ("CSystemd", ["SystemBus"]),
-        ("CCrypto", ["BrowserCookies", "FileKit"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
+        ("CCrypto", ["BrowserCookies", "FileKit", "dld-web"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
         ("CIDN", ["TransferCore"]),
-        ("ArgumentParser", ["dlctl", "dld"]),
+        ("ArgumentParser", ["dlctl", "dld", "dld-web"]),
     ])
     func aLibraryIsKnownToItsTargetAlone(library: String, targets: [String]) throws {
         #expect(try Self.table().filter { $0.mayImport.contains(library) }.map(\.name).sorted() == targets)

@@ -19,7 +19,8 @@ struct ReferenceTests {
         #expect(Set(names).count == names.count)
         #expect(
             Set(names) == [
-                "daemon.info", "daemon.stats", "settings.get", "settings.list", "settings.set", "rpc.discover",
+                "daemon.info", "daemon.stats", "daemon.metrics", "settings.get", "settings.list", "settings.set",
+                "rpc.discover",
                 "session.open",
                 "session.get", "session.list", "session.pause", "session.resume", "session.finish",
                 "session.invalidate", "task.add", "task.get",

@@ -42,7 +42,7 @@ __all__ = ["ActionChains", "By", "Chrome", "Keys", "Origin", "Page", "PageTest",
 
 Value = TypeVar("Value")
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = shutil.which("chromium")
 DRIVER = shutil.which("chromedriver")
 #: Seconds between two looks at the page.
 LOOK = 0.03

@@ -80,7 +80,9 @@ package struct ListenSockets: Sendable {
         let status = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        guard status == 0, Int32(address.sun_family) == AF_UNIX, Int(length) > MemoryLayout<sa_family_t>.size else { return nil }
+        guard status == 0, Int32(address.sun_family) == AF_UNIX, Int(length) > MemoryLayout<sa_family_t>.size else {
+            return nil
+        }
         let bytes = withUnsafeBytes(of: &address.sun_path) { Array($0.prefix { $0 != 0 }) }
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }

@@ -359,7 +359,7 @@ extension StoreSnapshot {
         return TaskPage(tasks: tasks, total: total, nextCursor: end?.text(store: store), unskipped: unskipped)
     }
 
-    /// Counts the tasks of the query one by one. A text is looked for in every row, which takes about a second for a million.
+    /// Counts the tasks of the query one by one. A text is looked for in every row, which takes some seconds for a million.
     func count(_ query: TaskQuery, in cells: [TaskListing.Cell]) throws -> Int {
         var (condition, text) = ("", [any Bindable]())
         if let pattern = query.match.flatMap(TaskListing.pattern) {

@@ -97,7 +97,7 @@ struct TaskListing {
     }
 
     /// Passes over the next tasks, whether they match or not; called before `next`. Sections are passed in strides, which
-    /// SQLite counts in an index: a jump to the middle of 100,000 tasks takes a few milliseconds.
+    /// SQLite counts in an index: a jump to the middle of 100,000 tasks takes some ten milliseconds.
     /// - Returns: how many there were; fewer than `count` at the end.
     mutating func skip(_ count: Int) throws -> Int {
         var left = count

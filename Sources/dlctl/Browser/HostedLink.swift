@@ -59,7 +59,9 @@ struct HostedLink: Hashable {
     /// Nil if dld does not take downloads of that scheme from browsers.
     var spec: TaskSpec? {
         let scheme = url.prefix { $0 != ":" }.lowercased()
-        guard ["http", "https", "ftp"].contains(scheme) else { return nil }
+        guard ["http", "https", "ftp"].contains(scheme), url.dropFirst(scheme.count).hasPrefix("://") else {
+            return nil
+        }
         var spec = TaskSpec()
         spec.url = url
         if let name = filename.flatMap(Self.lastPart) { spec.destination = Destination(filename: name) }

@@ -365,11 +365,12 @@ extension EndToEnd.Serving.Isolation {
 
     /// Resume data has its own test. Mirrors are http, https or ftp.
     fileprivate static let namingNone: Set = [
-        "resumeData", "mirrors", "kind", "method", "headers", "conflictPolicy", "uploadProtocol", "formField",
+        "attributes", "resumeData", "mirrors", "kind", "method", "headers", "conflictPolicy", "uploadProtocol",
+        "formField",
         "formFields", "fileName", "contentType", "uploadMetadata", "interopVersion", "uploadCreation", "uploadChecksum",
         "s3", "checksum", "size", "pieces", "priority", "startPaused", "earliestBeginAt", "deadlineAt", "rateLimit",
         "connections", "proxy", "interface", "username", "password", "bearer", "cookies", "httpVersion", "preserveTime",
-        "description", "tags", "clientToken", "tlsMinimumVersion", "timeoutIntervalForRequest",
+        "description", "tags", "attributes", "clientToken", "tlsMinimumVersion", "timeoutIntervalForRequest",
         "timeoutIntervalForResource", "retry", "durability", "allowsArbitraryLoads", "acceptsAnyStatus",
         "resumesUnproven", "waitsForConnectivity", "allowsExpensiveNetworkAccess", "allowsCellularAccess",
         "allowsConstrainedNetworkAccess", "isDiscretionary", "stream", "requestCachePolicy",

@@ -11,7 +11,8 @@ extension ProgramTable {
             ("scripts/lint", "lint"), ("scripts/demonstrate", "run"), ("scripts/fetch", "run"),
             ("Benchmarks/", "bench"),
             ("Tests/", "test"), (".ci/", "test"), ("scripts/test", "test"), ("scripts/install-test", "test"),
-            ("scripts/check-sanitizers", "test"), ("scripts/check-python", "test"), ("clients/", "test"),
+            ("scripts/check-sanitizers", "test"), ("scripts/check-python", "test"), ("scripts/check-web", "test"),
+            ("clients/", "test"),
         ]
         return places.first { file.hasPrefix($0.0) }?.1 ?? "build"
     }

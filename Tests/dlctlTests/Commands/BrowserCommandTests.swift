@@ -95,7 +95,7 @@ import TransferModel
         #expect(try Files.text(script).contains(" --socket '\(socket)' browser host --as gopeed\n"))
         try Files.write(folder.file("in"), NativeMessagesTests.framed(Array(#"{"method":"ping"}"#.utf8)))
         let (status, said) = try await TestSupport.Program.run(
-            ["sh", "-c", "'\(script)' manifest.json '{id}' <'\(folder.file("in"))' >'\(folder.file("out"))'"])
+            ["sh", "-c", "\"$0\" manifest.json '{id}' <\"$1\" >\"$2\"", script, folder.file("in"), folder.file("out")])
         #expect(status == 0, "\(said)")
         let answer = NativeMessagesTests.framed(Array(#"{"code":0,"data":false}"#.utf8))
         #expect(try Files.read(folder.file("out")) == answer)
