@@ -17,7 +17,8 @@ import TransferModel
             var generator = SeededGenerator(state: 11)
             for number in 0..<Self.count {
                 // Most tasks are in two sections, as they are in life.
-                let state = number % 3 == 0 ? (TaskState.allCases.randomElement(using: &generator) ?? .queued) : .completed
+                let random = TaskState.allCases.randomElement(using: &generator) ?? .queued
+                let state = number % 3 == 0 ? random : .completed
                 let owner = number % 10 == 0 ? bob : alice
                 var new = newTask(
                     state, owner: owner, session: owner == alice && number % 4 == 0 ? "apt" : "shared",
