@@ -151,7 +151,7 @@ extension EndToEnd.Gathering {
                 #expect(task.errorCode == code && task["attempts"] == 2, "\(task)")
                 #expect(task["error", "retryable"] == false && task["error", "details", "coding"] == "gzip", "\(task)")
             }
-            #expect(scene.names.isEmpty, "\(scene.names)")
+            #expect(await eventually { scene.names.isEmpty }, "\(scene.names)")
         }
 
         /// What came is kept until it can be delivered.
@@ -201,7 +201,7 @@ extension EndToEnd.Gathering {
                 let task = try await scene.probe.wait(for: id, "failed")
                 #expect(task.errorCode == "http.protocol" && task["attempts"] == 1, "\(task)")
             }
-            #expect(scene.names.isEmpty)
+            #expect(await eventually { scene.names.isEmpty })
         }
 
         // MARK: Bombs

@@ -325,10 +325,11 @@ final class SessionCore: @unchecked Sendable {
             courses[.firstVolatile] = task.course
             for one in notifications { notified(one.method, one.text, generation) }
         }
+        var last: Operation?
         repeat {
+            last = queue.sync { task.course.lastMessage }
             delegateQueue.waitUntilAllOperationsAreFinished()
-            queue.sync {}
-        } while delegateQueue.operationCount > 0
+        } while queue.sync { task.course.lastMessage } !== last
     }
 
     private func notified(_ method: String, _ text: [UInt8], _ generation: Int) {

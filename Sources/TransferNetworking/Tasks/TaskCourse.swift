@@ -55,7 +55,7 @@ final class TaskCourse: @unchecked Sendable {
     var endsAs = URLError(.cancelled)
     var redirects = 0
     var hasRedirected: Bool { redirects > 0 }
-    private var lastMessage: Operation?
+    private(set) var lastMessage: Operation?
     /// Bytes that have been told to the delegate.
     var toldSent: Int64 = 0
     var toldWritten: Int64 = 0

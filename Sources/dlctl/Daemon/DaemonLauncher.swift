@@ -17,10 +17,6 @@ struct DaemonLauncher: Sendable {
     /// If two daemons start at once, the second loses the race for the lock and ends. The first may not be ready yet.
     private static let grace = Duration.seconds(1)
 
-    /// posix_spawn(3): POSIX_SPAWN_SETSID, which glibc shows only to programs that define _GNU_SOURCE.
-    private static let setSession: Int16 = 0x80
-    private static let shell = "/bin/sh"
-
     /// Starts the daemon and returns the first non-nil result of `attempt`.
     /// - Throws: `CommandFailure.noDaemon` with the log's last lines if the daemon ends or does not answer in time.
     func start<Client>(until attempt: () async throws -> Client?) async throws -> Client {
@@ -109,34 +105,13 @@ struct DaemonLauncher: Sendable {
     }
 
     private func spawn(_ program: String, log: String) throws -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(
-            &actions, STDOUT_FILENO, log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
-        posix_spawnattr_setflags(&attributes, Self.setSession | Int16(POSIX_SPAWN_SETSIGDEF))
-        var signals = sigset_t()
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
         // The daemon must not keep the caller's folder busy. glibc declares its chdir action only for _GNU_SOURCE
         // programs.
-        let words = ["sh", "-c", "cd / && exec \"$0\" \"$@\"", program] + (socket.map { ["--socket", $0] } ?? [])
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { (arguments + variables).forEach { free($0) } }
-        var pid: pid_t = 0
-        let status = posix_spawn(&pid, Self.shell, &actions, &attributes, &arguments, &variables)
-        guard status == 0 else {
-            throw CommandFailure.noDaemon("cannot start \(program): \(String(cString: strerror(status)))")
+        let words = ["/bin/sh", "-c", "cd / && exec \"$0\" \"$@\"", program] + (socket.map { ["--socket", $0] } ?? [])
+        guard let daemon = OtherProgram(words, log: log, environment: environment) else {
+            throw CommandFailure.noDaemon("cannot start \(program): \(Self.reason())")
         }
-        return pid
+        return daemon.pid
     }
 
     /// Marks every descriptor except the standard three as close-on-exec. Otherwise a lock or pipe that the caller

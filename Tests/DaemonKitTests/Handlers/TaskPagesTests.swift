@@ -27,22 +27,27 @@ struct TaskPagesTests {
         return (found, total)
     }
 
+    /// Opens a volatile session, and adds tasks to it.
+    private func add(
+        _ count: Int, to session: String, of bench: Bench, on sink: FakeSink
+    ) async throws -> [TaskID] {
+        _ = try await bench.call(Methods.openSession, .init(id: session, kind: .default), on: sink)
+        var spec = TaskSpec()
+        spec.url = "https://example.org/file"
+        let tasks = Array(repeating: spec, count: count)
+        return try await bench.call(Methods.addTasks, .init(session: session, tasks: tasks), on: sink).tasks.map(\.id)
+    }
+
     /// Each task comes once, whatever the length of the pages, and no page is empty.
     @Test(arguments: [ListOrder.oldest, .newest, .queue, .activity])
     func pagesGoThroughBothStores(order: ListOrder) async throws {
         let bench = try await Bench()
         let durable = try await bench.add(4)
-        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: mine)
-        var spec = TaskSpec()
-        spec.url = "https://example.org/file"
-        let own = try await bench.call(
-            Methods.addTasks, .init(session: "v", tasks: [spec, spec, spec]), on: mine
-        ).tasks.map(\.id)
+        let own = try await add(3, to: "v", of: bench, on: mine)
         #expect(own.allSatisfy { $0.isVolatile })
         // Another connection's are not listed.
         let others = FakeSink(id: 8)
-        _ = try await bench.call(Methods.openSession, .init(id: "w", kind: .default), on: others)
-        _ = try await bench.call(Methods.addTasks, .init(session: "w", tasks: [spec]), on: others)
+        _ = try await add(1, to: "w", of: bench, on: others)
         let all = durable + own
         let wanted = order == .newest ? all.reversed() : all
         for limit in 1...8 {
@@ -60,12 +65,7 @@ struct TaskPagesTests {
     func anOffsetReachesIntoTheOtherStore(order: ListOrder) async throws {
         let bench = try await Bench()
         let durable = try await bench.add(4)
-        _ = try await bench.call(Methods.openSession, .init(id: "v", kind: .default), on: mine)
-        var spec = TaskSpec()
-        spec.url = "https://example.org/file"
-        let own = try await bench.call(
-            Methods.addTasks, .init(session: "v", tasks: [spec, spec, spec]), on: mine
-        ).tasks.map(\.id)
+        let own = try await add(3, to: "v", of: bench, on: mine)
         let all = order == .newest ? (durable + own).reversed() : durable + own
         for offset in 0...9 {
             for match in [nil, "example"] {
