@@ -477,6 +477,36 @@ class MetricsAccess(unittest.TestCase):
             self.assertEqual(said.stdout.split(" ")[1], status, path)
 
 
+class Unprivileged(unittest.TestCase):
+    def test_it_serves_a_user_who_is_not_root(self) -> None:
+        """No step of a connection needs root's rights."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root's rights to become another user")
+        house = House()
+        self.addCleanup(house.end)
+        house.folder.chmod(0o755)
+        web = house.folder / "web"
+        web.mkdir()
+        os.chown(web, 65534, 65534)
+        user = {"user": 65534, "group": 65534, "extra_groups": []}
+        house.web.variables["XDG_RUNTIME_DIR"] = str(web)
+        house.web.start(**user)
+        eventually(lambda: b"listening on" in house.web.log.read_bytes(), "dld-web listens")
+        script = ("import http.client, sys; c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]), timeout=60);"
+                  "c.request('GET', '/healthz'); print(c.getresponse().status)")
+        said = subprocess.run(["python3", "-c", script, str(house.port)], capture_output=True, text=True, check=False, cwd="/", **user)
+        self.assertIn(said.stdout.strip(), ("200", "503"), said.stderr)
+
+    def test_a_damaged_state_is_kept_and_told(self) -> None:
+        house = House()
+        self.addCleanup(house.end)
+        (house.folder / "web").mkdir()
+        (house.folder / "web" / "dld-web.json").write_text('{"port": garbage')
+        house.start_web()
+        self.assertEqual((house.folder / "web" / "dld-web.json.damaged").read_text(), '{"port": garbage')
+        self.assertIn("all browsers are signed out", house.web.log.read_text())
+
+
 class CommandLine(unittest.TestCase):
     def run_web(self, *arguments: str, **variables: str) -> tuple[int, str]:
         house = House()

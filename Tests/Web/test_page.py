@@ -397,6 +397,29 @@ class Grid(PageTest):
         self.assertTrue(self.page.run("return window.isSame"))
 
 
+class Overtaken(PageTest):
+    def test_what_ends_while_its_row_is_read_is_not_shown_as_it_was(self) -> None:
+        """An answer that is older than an event does not stay on the screen."""
+        self.page.run("""
+            const fetched = window.fetch;
+            window.held = [];
+            window.fetch = async (place, options) => {
+                const answer = await fetched(place, options);
+                const isList = String(place).endsWith("/rpc") && /task\\.list/.test(options?.body ?? "") && /"ids"/.test(options.body);
+                if (isList && window.held) await new Promise((resolve) => window.held.push(resolve));
+                return answer;
+            };""")
+        task, = self.add("slow/2000000/1000000/a.bin")
+        self.page.until(lambda: self.page.run("return window.held.length"), "the row is being read")
+        self.until_state(task, "completed")
+        # The end was heard before the answer comes: another event of the same stream shows that.
+        other, = self.add("data/10/b.bin")
+        self.page.message(re.compile("done"))
+        self.page.run("const held = window.held; window.held = null; held.forEach((go) => go())")
+        self.page.until_status(task, "Done")
+        self.page.until_status(other, "Done")
+
+
 class Looks(PageTest):
     def color(self, name: str) -> str:
         return str(self.page.run("return getComputedStyle(document.documentElement).getPropertyValue(arguments[0]).trim().toUpperCase()", name))

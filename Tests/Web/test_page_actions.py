@@ -31,6 +31,23 @@ class Selection(PageTest):
             self.assert_selected(place)
             self.assert_focused(place)
 
+    def test_details_that_are_open_follow_the_selection(self) -> None:
+        self.page.row(self.tasks[0]).click()
+        self.page.press("Enter")
+        self.page.find("region", "Details")
+        self.page.row(self.tasks[2]).click()
+        self.page.equals(lambda: self.page.hash, f"#/task/{self.tasks[2]}", "they show the row that was clicked")
+        self.page.press("ArrowDown")
+        self.page.equals(lambda: self.page.hash, f"#/task/{self.tasks[3]}", "and the one that an arrow reached")
+        self.assert_focused(3)
+
+    def test_nothing_is_done_to_rows_behind_a_screen(self) -> None:
+        self.page.row(self.tasks[0]).click()
+        self.page.go("#/sessions")
+        self.page.find("region", "Sessions")
+        for name in ("Remove", "More"):
+            self.page.until(lambda name=name: not self.page.find("button", name).is_enabled(), f"{name} is disabled")
+
     def test_shift_extends_from_where_it_began(self) -> None:
         self.page.row(self.tasks[2]).click()
         self.page.press("Shift+ArrowDown", "Shift+ArrowDown")

@@ -250,6 +250,14 @@ class Sessions(PageTest):
         self.page.reload()
         self.page.until(lambda: self.page.value("textbox", "Download limit") == "2 MB", "it is read again")
 
+    def test_a_schedule_with_nothing_painted_is_refused(self) -> None:
+        self.house.call("session.open", {"id": "empty"})
+        self.page.open("#/sessions/empty")
+        self.page.click("checkbox", "Run only at these times")
+        self.page.click("button", "Save")
+        self.page.says("alert", re.compile("Paint the hours"))
+        self.assertNotIn("schedule", self.house.call("session.get", {"id": "empty"})["configuration"])
+
     def test_a_session_that_is_gone_is_said_to_be(self) -> None:
         self.page.open("#/sessions/nothing")
         self.page.until(lambda: re.search("no such session", self.page.find("region", "Sessions").text), "it says so")

@@ -70,6 +70,11 @@ const app = {
   get listHash() {
     return listHash;
   },
+  /// Details that are open show the row that is selected, as soon as the selection rests.
+  follow(id) {
+    clearTimeout(following);
+    if (current.screen === "task" && current.id !== id) following = setTimeout(() => app.replace(`#/task/${id}${current.tab ? `/${current.tab}` : ""}`, true), 150);
+  },
   selectedIds: () => transfers.selectedIds(),
   focusTask(id) {
     if (!id) return;
@@ -100,6 +105,7 @@ async function load(name) {
 
 let current = {};
 let listHash = "#/";
+let following;
 let cleanups = { screen: null, side: null };
 
 function parse(hash) {

@@ -48,6 +48,7 @@ export class TaskList {
   /// `forget(id)` when one is gone, and `busy(1 or -1)`.
   constructor(view) {
     this.view = view;
+    this.reads = 0;
     this.close();
     on("log", (event) => this.#hear(event));
     on("progress", (event) => this.#progress(event));
@@ -61,6 +62,7 @@ export class TaskList {
     this.tasks = new Map(); // id → Task
     this.sight = new Set();
     this.dirty = new Set();
+    this.overtaken = new Set(); // ids of events that came while something was read: what was read may be older
     this.shown = null; // memory of #hidden
     this.changes = 0;
     this.isLoading = false;
@@ -132,7 +134,20 @@ export class TaskList {
   }
 
   #read(parameters, order = this.order) {
-    return call("task.list", { ...this.filter, order: daemonOrders[order] ?? "newest", ...parameters });
+    return this.#call({ ...this.filter, order: daemonOrders[order] ?? "newest", ...parameters });
+  }
+
+  async #call(parameters) {
+    this.reads += 1;
+    try {
+      return await call("task.list", parameters);
+    } finally {
+      this.reads -= 1;
+      if (this.reads === 0) {
+        this.overtaken.forEach((id) => this.#mark(id));
+        this.overtaken.clear();
+      }
+    }
   }
 
   #start(page) {
@@ -231,7 +246,7 @@ export class TaskList {
     const evicted = places.map((place) => this.ids[place]).filter((id) => id !== undefined);
     const offsets = [...new Set(places.filter((place) => this.ids[place] === undefined).map((place) => place - (place % pageSize)))];
     const [rows, ...pages] = await Promise.all([
-      evicted.length ? call("task.list", { ids: evicted, limit: 1_000, ...(this.filter.owner && { owner: this.filter.owner }) }) : null,
+      evicted.length ? this.#call({ ids: evicted, limit: 1_000, ...(this.filter.owner && { owner: this.filter.owner }) }) : null,
       ...offsets.map((offset) => this.#read({ offset, limit: pageSize })),
     ]);
     if (generation !== this.generation) return;
@@ -329,6 +344,7 @@ export class TaskList {
   #hear({ type, task: id, session }) {
     if (!this.filter || !id || !type.startsWith("task.")) return;
     if (this.filter.session && session !== this.filter.session) return;
+    if (this.reads > 0) this.overtaken.add(id);
     if (type === "task.removed") return this.#queueRemoval(id);
     const state = eventStates[type];
     const { states } = this.filter;
@@ -365,7 +381,7 @@ export class TaskList {
 
   async #flush() {
     const { generation } = this;
-    if (this.isLoading) return this.#wait(); // what is being read may be older
+    if (this.isLoading || this.isFlushing) return this.#wait(); // what is being read may be older
     const ids = [...this.dirty];
     const removed = [...(this.removals ?? [])];
     this.dirty.clear();
@@ -373,7 +389,8 @@ export class TaskList {
     if (removed.length + ids.length > 1_000) return this.resync();
     if (removed.length) this.#change(() => removed.forEach((id) => this.#take(id)));
     if (!ids.length) return;
-    const { tasks } = await call("task.list", { ...this.filter, ids, limit: 1_000 });
+    this.isFlushing = true;
+    const { tasks } = await this.#call({ ...this.filter, ids, limit: 1_000 }).finally(() => (this.isFlushing = false));
     if (generation !== this.generation) return;
     const found = new Set(tasks.map((task) => task.id));
     const gone = ids.filter((id) => !found.has(id) && this.known.has(id));

@@ -101,7 +101,7 @@ export const t = {
     badLine: (line, problem) => `Line ${line}: ${problem}`, moreBad: (n) => `And ${format.plural(n, { one: "more bad line", other: "more bad lines" })}.`,
     drop: (n) => `Drop ${format.plural(n, { one: "bad line", other: "bad lines" })}`,
     added: (n) => `Added ${format.count(n)}.`, task: (id) => `transfer ${id}`, duplicate: "is not done yet:",
-    duplicates: (n) => `${format.plural(n, { one: "link is", other: "links are" })} not done yet:`,
+    duplicates: (n) => `${format.plural(n, { one: "of them is also", other: "of them are also" })} in a transfer that is not done yet:`,
     badMetalink: (name, problem) => `${name}: ${problem}`,
     noLink: "This is no link; write it as https://host/path.", unknownScheme: (scheme) => `dld does not speak “${scheme}”.`,
     mustBeEncoded: (c) => `It has ${c === " " ? "a space" : `“${c}”`}, which must be percent-encoded.`, noHost: "It names no host.",
@@ -158,7 +158,7 @@ export const t = {
     answers: "The server answers", wanted: ". Is that wanted?", kept: ". Is that to be kept in the cache?", wantsCertificate: " wants a client certificate from you.",
     untrusted: "This certificate is not trusted:", keyChanged: " shows another key than the one that you trusted", key: "Its key is", trustOnly: "Trust it only if its operator tells you the same.",
     proxy: "The proxy ", wantsPassword: " wants a user name and a password", realm: "; it calls itself", refused: (n) => `It has refused ${format.plural(n, { one: "credential", other: "credentials" })}`,
-    lastUser: "the last of user", methods: { httpBasic: "Basic", httpDigest: "Digest", ntlm: "NTLM", negotiate: "Kerberos" }, else: (action) => `Without an answer, dld takes “${action}” at`,
+    lastUser: ", the last one of user", methods: { httpBasic: "Basic", httpDigest: "Digest", ntlm: "NTLM", negotiate: "Kerberos" }, else: (action) => `Without an answer, dld takes “${action}” at`,
     username: "User name", password: "Password", certificate: "Certificate (path of a PEM file)", certificateKey: "Key (path, if in another file)", remember: "Remember for",
     persistence: { none: "this transfer", session: "this session", permanent: "all transfers" }, otherLink: "Other link", saveAs: "Save as (path)",
     actions: {
@@ -180,7 +180,7 @@ export const t = {
   schedule: {
     title: "Schedule", uses: "Run only at these times", hint: "Local times. Paint with the pointer, or walk with the arrows and press Space; with Shift, arrows paint.",
     brush: "These limits hold in the hours painted next.", always: "Paint the whole week", clear: "Clear",
-    days: ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"], short: ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"],
+    nothing: "Paint the hours in which it may run, or untick the box.", days: ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"], short: ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"],
     kinds: { never: "does not run", partly: "runs for a part of the hour", limited: "runs, limited", runs: "runs" },
   },
   limits: {

@@ -51,7 +51,7 @@ export const columns = {
     },
   },
   progress: {
-    key: "progress", label: t.columns.progress, least: 108, width: "108px", sign: (task) => `${progressOf(task).toFixed(3)} ${nameOf(task)}`,
+    key: "progress", label: t.columns.progress, least: 116, width: "116px", sign: (task) => `${progressOf(task).toFixed(3)} ${nameOf(task)}`,
     draw: (cell, task) => {
       const share = progressOf(task);
       const percent = Math.floor(share * 100);
@@ -79,7 +79,7 @@ export class Transfers {
     this.stats = null;
     this.asking = new Set(); // tasks with an open question
     this.grid = new Grid(t.title, {
-      open: (id) => app.go(`#/task/${id}`), menu: (at) => this.do("openMenu", at), selected: () => this.#showSelection(), sort: (key) => this.#sortBy(key),
+      open: (id) => app.go(`#/task/${id}`), menu: (at) => this.do("openMenu", at), selected: () => this.#selected(), sort: (key) => this.#sortBy(key),
       drawn: () => this.#drawn(), drop: (index) => this.do("moveTo", index),
     });
     this.list = this.grid.list = new TaskList(this.grid);
@@ -235,7 +235,7 @@ export class Transfers {
     this.owner = session?.daemon?.mode === "system" && session.daemon.administrator && h("select", { "aria-label": t.list.owner, on: { change: () => this.app.replace(this.hash({ owner: this.owner.value }), true) } },
       h("option", { value: "" }, t.list.mine), h("option", { value: "*" }, t.list.anyOwner));
     this.caption = h("div", { class: "caption" }, h("p", { class: "what" }, this.what, this.scope, this.clear), this.owner,
-      h("span", { class: "muted order-label", "aria-hidden": "true" }, t.list.order), this.order, button(t.list.columns, async () => (await this.app.load("columns"))?.openColumns(this), { class: "quiet" }));
+      h("span", { class: "muted order-label", "aria-hidden": "true" }, t.list.order), this.order, button(t.list.columns, async () => (await this.app.load("columns"))?.openColumns(this), { class: "quiet columns-button" }));
     this.grid.element.setAttribute("aria-describedby", "caption");
   }
 
@@ -269,7 +269,9 @@ export class Transfers {
     return this.hash({ filter, order: null });
   }
   showScreen(screen) {
+    this.isCovered = Boolean(screen); // what is selected cannot be seen
     this.#showNavigation(screen);
+    this.#showSelection();
   }
 
   #showStats(stats) {
@@ -303,6 +305,12 @@ export class Transfers {
     this.#showSelection();
   }
 
+  #selected() {
+    this.#showSelection();
+    const { all, ids } = this.grid.selection;
+    if (!all && ids.size === 1) this.app.follow([...ids][0]);
+  }
+
   #showSelection() {
     if (!this.route) return;
     const { count, isLoading } = this.list;
@@ -322,7 +330,7 @@ export class Transfers {
     for (const name of ["pause", "resume", "retry", "remove"]) this.buttons[name].disabled = !can(name);
     this.buttons.add.disabled = connectionState() !== "live";
     // On a phone the menu holds the whole toolbar.
-    this.buttons.more.disabled = n === 0 && count === 0;
+    this.buttons.more.disabled = this.isCovered || (n === 0 && count === 0);
     if (focused?.disabled && focused.closest("#actions")) giveFocus();
   }
 
@@ -330,7 +338,7 @@ export class Transfers {
   can() {
     const { all, ids } = this.grid.selection;
     const isLive = connectionState() === "live";
-    if (!isLive || this.grid.selectedCount === 0) return () => false;
+    if (!isLive || this.isCovered || this.grid.selectedCount === 0) return () => false;
     const states = new Set();
     if (all) for (const state of this.list.filter.states ?? Object.keys(this.totals ?? {})) (this.totals?.[state] ?? 1) > 0 && states.add(state);
     // The counts come a moment after the rows.

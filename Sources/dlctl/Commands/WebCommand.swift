@@ -66,6 +66,9 @@ struct WebCommand: DaemonCommand {
         } else if let revoke {
             let result = try await client.call(WebMethods.revoke, WebRequest(session: revoke))
             if console.json { return console.value(result) }
+            if result.revoked == 0, revoke != "all" {
+                throw CommandFailure.local("no browser is signed in as \(revoke); dlctl web --list names them")
+            }
             console.remark("signed out: \(Figures.count(result.revoked ?? 0, "browser"))")
         } else {
             let link = try await client.call(WebMethods.link, WebRequest(fragment: id.map { "/task/\($0)" }))

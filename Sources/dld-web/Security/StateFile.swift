@@ -14,25 +14,30 @@ final class StateFile: Sendable {
     }
 
     private let path: String
+    /// Where a file that could not be read was put.
+    let damaged: String?
     private let box: NIOLockedValueBox<Content>
 
     var content: Content { box.withLockedValue { $0 } }
 
-    /// Reads `dld-web.json` in the folder, which is made if it is missing (0700). An unreadable file counts as lost.
+    /// Reads `dld-web.json` in the folder, which is made if it is missing (0700). An unreadable file is kept beside it.
     /// - Throws: a sentence, if nothing can be written there.
     init(in folder: String) throws(SetupFailure) {
         // Each folder above it, from the top; mkdir(2) fails for those that exist.
+        var reason: Int32?
         for (index, letter) in (folder + "/").enumerated() where letter == "/" && index > 0 {
-            mkdir(String(folder.prefix(index)), 0o700)
+            if mkdir(String(folder.prefix(index)), 0o700) != 0, errno != EEXIST { reason = errno }
         }
         path = folder + "/dld-web.json"
-        let stored = FileManager.default.contents(atPath: path).flatMap {
-            try? JSONCoding.decode(JSONValue.self, from: Array($0), lenient: true)
-        }
-        box = NIOLockedValueBox(stored.flatMap(Content.init(stored:)) ?? Content())
+        let text = FileManager.default.contents(atPath: path)
+        let stored = text.flatMap { try? JSONCoding.decode(JSONValue.self, from: Array($0), lenient: true) }
+            .flatMap(Content.init(stored:))
+        box = NIOLockedValueBox(stored ?? Content())
+        let isDamaged = text != nil && stored == nil && rename(path, path + ".damaged") == 0
+        damaged = isDamaged ? path + ".damaged" : nil
         guard write(content) else {
             throw SetupFailure(
-                "\(path): cannot be written: \(String(cString: strerror(errno))). Name another folder with --state-dir."
+                "\(path): cannot be written: \(String(cString: strerror(reason ?? errno))). Name another folder with --state-dir."
             )
         }
     }

@@ -10,11 +10,14 @@ struct ListeningPorts {
     ///   - ports: tried in order, each for all addresses; 0 is any free one.
     ///   - skipsMissing: addresses that this machine does not have are left out, if one is left.
     /// - Throws: a sentence for the last port that was tried.
-    init(_ addresses: [String], ports: [Int], skipsMissing: Bool) throws(SetupFailure) {
+    ///   - option: names another port.
+    init(
+        _ addresses: [String], ports: [Int], option: String = "--port", skipsMissing: Bool
+    ) throws(SetupFailure) {
         var failure = SetupFailure("no port to listen on")
         for port in ports {
             do throws(SetupFailure) {
-                try bind(addresses, port, skipsMissing)
+                try bind(addresses, port, option, skipsMissing)
                 return
             } catch {
                 failure = error
@@ -29,7 +32,9 @@ struct ListeningPorts {
         (descriptors, self.port) = (adopted, port)
     }
 
-    private mutating func bind(_ addresses: [String], _ wanted: Int, _ skipsMissing: Bool) throws(SetupFailure) {
+    private mutating func bind(
+        _ addresses: [String], _ wanted: Int, _ option: String, _ skipsMissing: Bool
+    ) throws(SetupFailure) {
         var made: [Int32] = []
         var port = wanted
         for address in addresses {
@@ -44,7 +49,7 @@ struct ListeningPorts {
             if skipsMissing, code == EADDRNOTAVAIL || code == EAFNOSUPPORT { continue }
             made.forEach { _ = close($0) }
             throw SetupFailure(
-                "cannot listen on \(address), port \(port): \(String(cString: strerror(code))). Name another one with --port."
+                "cannot listen on \(address), port \(port): \(String(cString: strerror(code))). Name another one with \(option)."
             )
         }
         guard !made.isEmpty else {

@@ -86,6 +86,9 @@ final class WebService: Sendable {
         notifier = Notifier(environment: environment)
         let folder = arguments.stateFolder(environment)
         let file = try StateFile(in: folder)
+        if let damaged = file.damaged {
+            logger.warning("the state was damaged, so all browsers are signed out", metadata: ["kept": "\(damaged)"])
+        }
         let adopted = try Self.adopted(environment)
         let ports = try Self.ports(settings, file, adopted)
         let aria2Ports = try Self.aria2Ports(settings, adopted)
@@ -152,7 +155,7 @@ final class WebService: Sendable {
         guard settings.aria2Enabled else { return nil }
         if let ports = ListeningPorts(adopted: adopted.filter { $0.name == "aria2" }.map(\.descriptor)) { return ports }
         return try ListeningPorts(
-            settings.addresses, ports: [settings.aria2Port], skipsMissing: settings.listen.isEmpty)
+            settings.addresses, ports: [settings.aria2Port], option: "--aria2-port", skipsMissing: settings.listen.isEmpty)
     }
 
     private static func aria2(
@@ -205,7 +208,7 @@ final class WebService: Sendable {
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 16 << 10, high: 64 << 10))
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try HTTPConnection.begin(on: channel, site, connections.value) }
@@ -233,7 +236,9 @@ final class WebService: Sendable {
                 try await control.listen(on: .path(try SocketPath(path)))
             } catch {
                 // The second place is a convenience.
-                if index == 0 { throw SetupFailure("\(error)") }
+                if index == 0 {
+                    throw SetupFailure("\(path) cannot be used, so another dld-web may run here: \(error). Name another folder with --state-dir.")
+                }
             }
         }
     }

@@ -104,6 +104,7 @@ struct WebSettings: Hashable, Sendable {
     private struct Loader {
         var settings = WebSettings()
         var problems: [ConfigurationProblem] = []
+        private var listenPlace = ConfigurationProblem.Place.byDefault
 
         mutating func note(_ message: String, of name: String = "", at place: ConfigurationProblem.Place) {
             problems.append(ConfigurationProblem(place: place, name: name, message: message))
@@ -168,6 +169,7 @@ struct WebSettings: Hashable, Sendable {
         private mutating func check(_ name: String, at place: ConfigurationProblem.Place) {
             switch name {
             case "listen":
+                listenPlace = place
                 for address in settings.listen where !WebSettings.isAddress(address) {
                     note("\"\(address)\" is not an IPv4 or IPv6 address.", of: name, at: place)
                 }
@@ -190,7 +192,7 @@ struct WebSettings: Hashable, Sendable {
             if let first = wide.first, settings.hosts.isEmpty {
                 note(
                     "\(first) is not a loopback address, so name the page with --host; other names are refused.",
-                    of: "listen", at: .byDefault)
+                    of: "listen", at: listenPlace)
             }
         }
     }

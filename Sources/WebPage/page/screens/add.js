@@ -299,6 +299,7 @@ class AddDialog {
   #select(line) {
     const start = this.#links.value.split("\n").slice(0, line.number - 1).join("\n").length + (line.number > 1 ? 1 : 0);
     this.#links.focus();
+    this.#links.scrollTop = (line.number - 2) * 20; // the height of a line
     this.#links.setSelectionRange(start, this.#links.value.indexOf("\n", start) >= 0 ? this.#links.value.indexOf("\n", start) : this.#links.value.length);
   }
 }

@@ -86,7 +86,7 @@ function ask(decision) {
   }
   return [space.isProxy ? t.decisions.proxy : "", place, t.decisions.wantsPassword, " (", t.decisions.methods[space.method] ?? space.method, ")",
     space.realm && [t.decisions.realm, " “", foreign(space.realm), "”"], ".",
-    failures > 0 && [" ", t.decisions.refused(failures), proposedUser && [" ", t.decisions.lastUser, " ", foreign(proposedUser)], "."],
+    failures > 0 && [" ", t.decisions.refused(failures), proposedUser && [t.decisions.lastUser, " ", foreign(proposedUser)], "."],
     reason && [" Kerberos: ", foreign(reason), "."]];
 }
 

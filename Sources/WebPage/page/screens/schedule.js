@@ -89,6 +89,11 @@ export class ScheduleGrid {
   }
 
   /// The windows; null if the session always runs.
+  /// Nothing is painted, so that nothing would ever run.
+  get isEmpty() {
+    return windowsOf(this.#all).length === 0;
+  }
+
   get value() {
     const windows = windowsOf(this.#all);
     const isAlways = windows.length === 1 && windows[0].begin === windows[0].end && !windows[0].days && !windows[0].downloadRateLimit && !windows[0].uploadRateLimit;

@@ -134,6 +134,7 @@ function settingsForm({ id, configuration }, app) {
   showSchedule();
 
   async function save() {
+    if (usesSchedule.checked && schedule.isEmpty) return problem.say(t.schedule.nothing);
     const rates = readAmounts(amounts, base);
     if (!rates) return;
     const whole = (control) => (control.value === "" ? null : Number(control.value));
