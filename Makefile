@@ -10,9 +10,9 @@ DIR ?= $(HOME)/Downloads
 RELEASE = swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker -z -Xlinker now \
     -Xlinker --build-id=none -Xcc "-ffile-prefix-map=$(CURDIR)=."
 # What `make build` builds.
-PRODUCTS ?= dld dlctl dld-web
+PRODUCTS ?= dld dlctl dld-web dld-fleet
 
-.PHONY: help run test check check-client check-documentation check-fresh check-instructions check-package check-sanitizers check-systemd check-web build deb image release install uninstall bench torture soak fuzz lint format docs clean
+.PHONY: help run test check check-client check-documentation check-fleet check-fresh check-instructions check-package check-sanitizers check-systemd check-web build deb image release install uninstall bench torture soak fuzz lint format docs clean
 
 help: ## Lists the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -24,10 +24,11 @@ else
 	scripts/demonstrate
 endif
 
-test: ## Installs what the tests need, builds, runs all tests, check-python, check-web, check-instructions and check-api; FILTER=… runs only matching tests.
+test: ## Installs what the tests need, builds, runs all tests, check-python, check-web, check-fleet, check-instructions and check-api; FILTER=… runs only matching tests.
 	scripts/test $(if $(FILTER),--filter '$(FILTER)')
 	$(if $(FILTER),,scripts/check-python)
 	$(if $(FILTER),,scripts/check-web)
+	$(if $(FILTER),,scripts/check-fleet)
 	$(if $(FILTER),,scripts/check-instructions)
 	$(if $(FILTER),,scripts/check-api)
 
@@ -45,6 +46,10 @@ check-client: ## Builds and runs a package that depends on TransferNetworking al
 
 check-documentation: ## Builds the pages of TransferNetworking; warnings are errors.
 	scripts/check-documentation
+
+check-fleet: ## Tests dld-fleet against PostgreSQL in its long forms, and measures claims.
+	DLD_LONG_TESTS=1 scripts/check-fleet
+	Benchmarks/fleet/claims.py
 
 check-fresh: ## Runs `make run` and `make test` in a bare Debian with only Swift; FILTER=… runs only matching tests.
 	CHECK_FRESH_TEST_FILTER='$(FILTER)' scripts/check-fresh

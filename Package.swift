@@ -10,6 +10,7 @@ let package = Package(
         .executable(name: "dld", targets: ["dld"]),
         .executable(name: "dlctl", targets: ["dlctl"]),
         .executable(name: "dld-web", targets: ["dld-web"]),
+        .executable(name: "dld-fleet", targets: ["dld-fleet"]),
         .library(name: "TransferClient", targets: ["TransferClient"]),
         .library(name: "TransferNetworking", targets: ["TransferNetworking"]),
     ],
@@ -161,6 +162,19 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // libpq, and the files of the schema, compiled in.
+        .target(name: "FleetDatabase", exclude: ["sql"], linkerSettings: [.linkedLibrary("pq")]),
+        .executableTarget(
+            name: "dld-fleet",
+            dependencies: [
+                "FleetDatabase", "DaemonSetup", "TransferClient", "TransferRPC", "TransferCore", "TransferModel",
+                "FileKit", "Threading", "CLinux",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
 
         // Tests mirror the sources; EndToEnd drives the built programs.
         .target(
@@ -249,6 +263,13 @@ let package = Package(
             dependencies: [
                 "TransferNetworking", "TestSupport", "Threading", "TransferRPC", "JSONRPC", "TransferModel",
                 "ordinary", "background", "upload",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "dldFleetTests",
+            dependencies: [
+                "dld-fleet", "TestSupport", "TransferModel", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

@@ -71,7 +71,7 @@ import Testing
         ("CYAML", ["DaemonSetup"]), ("CSystemd", ["SystemBus"]),
         ("CCrypto", ["BrowserCookies", "FileKit", "dld-web"]), ("CExpat", ["Metalink"]), ("CPSL", ["TransferCore"]),
         ("CIDN", ["TransferCore"]),
-        ("ArgumentParser", ["dlctl", "dld", "dld-web"]),
+        ("FleetDatabase", ["dld-fleet"]), ("ArgumentParser", ["dlctl", "dld", "dld-fleet", "dld-web"]),
     ])
     func aLibraryIsKnownToItsTargetAlone(library: String, targets: [String]) throws {
         #expect(try Self.table().filter { $0.mayImport.contains(library) }.map(\.name).sorted() == targets)

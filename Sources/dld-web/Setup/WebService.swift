@@ -155,7 +155,8 @@ final class WebService: Sendable {
         guard settings.aria2Enabled else { return nil }
         if let ports = ListeningPorts(adopted: adopted.filter { $0.name == "aria2" }.map(\.descriptor)) { return ports }
         return try ListeningPorts(
-            settings.addresses, ports: [settings.aria2Port], option: "--aria2-port", skipsMissing: settings.listen.isEmpty)
+            settings.addresses, ports: [settings.aria2Port], option: "--aria2-port",
+            skipsMissing: settings.listen.isEmpty)
     }
 
     private static func aria2(
@@ -237,7 +238,9 @@ final class WebService: Sendable {
             } catch {
                 // The second place is a convenience.
                 if index == 0 {
-                    throw SetupFailure("\(path) cannot be used, so another dld-web may run here: \(error). Name another folder with --state-dir.")
+                    throw SetupFailure(
+                        "\(path) cannot be used, so another dld-web may run here: \(error). Name another folder with --state-dir."
+                    )
                 }
             }
         }

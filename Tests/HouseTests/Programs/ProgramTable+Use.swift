@@ -12,6 +12,7 @@ extension ProgramTable {
             ("Benchmarks/", "bench"),
             ("Tests/", "test"), (".ci/", "test"), ("scripts/test", "test"), ("scripts/install-test", "test"),
             ("scripts/check-sanitizers", "test"), ("scripts/check-python", "test"), ("scripts/check-web", "test"),
+            ("scripts/check-fleet", "test"), ("scripts/python-tests", "test"),
             ("clients/", "test"),
         ]
         return places.first { file.hasPrefix($0.0) }?.1 ?? "build"

@@ -1,0 +1,32 @@
+/// When the node renews its leases (contract, section 3, `renew` and `progressInterval`).
+struct RenewalPace: Hashable, Sendable {
+    /// Between two renewals that no notification asked for.
+    private static let least = Duration.seconds(1)
+
+    private(set) var isOutstanding = false
+    /// A notification, or a comparison with the table, asks for one.
+    var isWanted = false
+    private var last: Duration?
+    private var retryAt: Duration?
+
+    /// When the next one is due, if none is under way: in time for the oldest lease, or for progress that the table does
+    /// not have.
+    func moment(of held: [Work], _ settings: NodeSettings) -> Duration {
+        guard !isWanted else { return retryAt ?? .zero }
+        let last = last ?? .zero
+        var moment = held.map { $0.certain.map { $0 + settings.renew } ?? .zero }.min() ?? last + settings.renew
+        if held.contains(where: { $0.progress != $0.storedProgress }) {
+            moment = min(moment, last + settings.progressInterval)
+        }
+        return max(moment, last + Self.least, retryAt ?? .zero)
+    }
+
+    mutating func begin(at now: Duration) { self = Self(isOutstanding: true, isWanted: false, last: now) }
+
+    mutating func answered() { (isOutstanding, retryAt) = (false, nil) }
+
+    mutating func failed(retryAt moment: Duration) { (isOutstanding, retryAt) = (false, moment) }
+
+    /// The database is back.
+    mutating func restart() { retryAt = nil }
+}
