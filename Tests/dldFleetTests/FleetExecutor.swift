@@ -46,7 +46,7 @@ extension FleetSimulation {
             case .add(let job, _):
                 if node.isFull { return .added(job.key, .refused(JobError("disk.full", "", retryable: true))) }
                 let answer = dld.add(job, self.marks(of: job))
-                if case .task(let id, .queued) = answer, dld.tasks[id]?.turn == 0 { self.change(node, id, .queued) }
+                if case .task(let id, .queued, _) = answer, dld.tasks[id]?.turn == 0 { self.change(node, id, .queued) }
                 return .added(job.key, answer)
             case .stop(let key, let id):
                 let state = dld.tasks[id]?.state

@@ -131,12 +131,7 @@ extension NodeMachine {
         if pace.outstanding != nil { pace.restart() }
         leases.isOutstanding = false
         if renewals.isOutstanding { renewalFailed() }
-        forget { stage in
-            switch stage {
-            case .telling, .releasing: true
-            case .unknown, .adding, .running, .stopping, .collecting, .inspecting, .discarding: false
-            }
-        }
+        forget { $0.isOfDatabase }
         log("The database is away.", isWarning: true)
     }
 
@@ -209,6 +204,7 @@ extension NodeMachine {
         guard let state else { return lose(key) }
         log("The job is \(state).", key, code: end.code)
         if end.outcome == .done { pace.done() }
+        if work.isLimited { pace.notified(at: now, random: random) }
         ledger.settle(key)
         discard(key, keepsFile: end.outcome == .done)
     }
@@ -256,12 +252,7 @@ extension NodeMachine {
     private mutating func dldWent() {
         guard hasDld else { return }
         (hasDld, dldWentAt, listing.isOutstanding) = (false, now, false)
-        forget { stage in
-            switch stage {
-            case .unknown, .adding, .running, .stopping, .collecting, .inspecting, .discarding: true
-            case .telling, .releasing: false
-            }
-        }
+        forget { !$0.isOfDatabase }
         for key in works.keys where works[key]?.addition == .outstanding { works[key]?.addition = .unsure }
     }
 
@@ -365,10 +356,12 @@ extension NodeMachine {
             listing.isWanted = true
             return
         }
+        // An event may have told of the task before, but not of its marks.
+        if case .task(_, _, let marks) = answer { works[key]?.marks.formUnion(marks) }
         guard work.addition == .outstanding else { return }
         works[key]?.addition = .none
         switch answer {
-        case .task(let task, let state):
+        case .task(let task, let state, _):
             adopt(task, key)
             if state.isFinal { note(state, nil, of: key) }
         case .removed: if work.stage == .adding { endCancelled(key) }
@@ -572,7 +565,7 @@ extension NodeMachine {
 
     private var claimMoment: Duration? {
         guard hasDatabase, hasDld, leases.isKnown, !leases.isWanted, !leases.isOutstanding, pace.outstanding == nil,
-            handBackMoment == nil, room > 0
+            handBackMoment == nil, room > 0, !works.values.contains(where: { $0.mayHaveExpired(settings, at: now) })
         else { return nil }
         return pace.moment(isIdle: leaseCount == 0, poll: settings.poll)
     }

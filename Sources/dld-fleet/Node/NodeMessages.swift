@@ -55,7 +55,7 @@ enum Input: Hashable, Sendable {
     struct Drain: Hashable, Sendable { var limit: Duration? }
 
     enum AddAnswer: Hashable, Sendable {
-        case task(TaskID, TaskState)
+        case task(TaskID, TaskState, TaskMarks = [])
         /// The token's task was removed since.
         case removed
         /// By the policy, or by dld.

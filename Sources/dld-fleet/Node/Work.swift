@@ -21,6 +21,19 @@ struct Work: Hashable, Sendable {
         case releasing(JSONValue?)
         /// Nobody needs the task any more: `task.cancel`, then `task.remove`.
         case discarding(deleteFile: Bool)
+
+        /// Its call goes to the database, and not to dld.
+        var isOfDatabase: Bool {
+            switch self {
+            case .telling, .releasing: true
+            case .unknown, .adding, .running, .stopping, .collecting, .inspecting, .discarding: false
+            }
+        }
+    }
+
+    /// Its lease may have expired. A renewal decides about it before the node claims again, or it would take its own job.
+    func mayHaveExpired(_ settings: NodeSettings, at now: Duration) -> Bool {
+        holdsLease && (certain.map { $0 + settings.lease <= now } ?? true)
     }
 
     /// What follows when the task has stopped.

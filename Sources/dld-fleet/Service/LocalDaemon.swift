@@ -180,7 +180,8 @@ final class LocalDaemon: Sendable {
                     Methods.addTasks, .init(session: LocalDaemon.session, tasks: [spec])
                 ).tasks
                 guard let first = added.first else { return .removed }
-                return first.removed == true ? .removed : .task(first.id, first.state)
+                return first.removed == true
+                    ? .removed : .task(first.id, first.state, TaskMarks(attributes: spec.attributes))
             } catch let error as JobError {
                 return .refused(error)
             } catch let error as TransferError {
