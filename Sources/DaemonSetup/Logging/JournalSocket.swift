@@ -18,8 +18,9 @@ struct JournalEntry: Sendable {
     }
 
     /// `DLD_TASK` for `task`, `DLD_FILE_NAME` for `fileName`. Characters that a field name must not have become
-    /// underscores.
+    /// underscores. A key in capitals is a name already.
     static func fieldName(of key: String) -> String {
+        if key == key.uppercased() { return String(key.prefix(64)) }
         var name = "DLD_"
         for byte in key.utf8 {
             switch byte {

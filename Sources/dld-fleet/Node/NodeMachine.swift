@@ -20,6 +20,7 @@ struct NodeMachine: Sendable {
     /// When the rest is handed back: because of SIGTERM, and because of `drain`.
     private var terminatesAt: Duration?
     private var drainsAt: Duration?
+    private var drainsSince: Duration?
     private var hasExited = false
     private var isReady = false
     private var status = ""
@@ -106,6 +107,7 @@ struct NodeMachine: Sendable {
         case .settings(var new):
             new.name = settings.name
             settings = new
+            renewals.isWanted = true  // The table has leases of the old length.
             if hasDatabase { effects.append(.register) }
             if hasDld { effects.append(.openSession) }
         }
@@ -172,10 +174,11 @@ extension NodeMachine {
     private mutating func renewed(_ verdicts: [JobKey: Input.Verdict], _ drain: Input.Drain?, _ sentAt: Duration) {
         renewals.answered()
         if let drain {
-            drainsAt = drainsAt ?? now + (drain.limit ?? settings.drainLimit)
+            let since = drainsSince ?? now
+            (drainsSince, drainsAt) = (since, since + (drain.limit ?? settings.drainLimit))
         } else {
             if drainsAt != nil { pace.restart() }
-            drainsAt = nil
+            (drainsSince, drainsAt) = (nil, nil)
         }
         for (key, verdict) in verdicts.sorted(by: { $0.key < $1.key }) {
             guard let work = works[key], work.holdsLease else { continue }
@@ -456,6 +459,10 @@ extension NodeMachine {
 
     private mutating func unanswered(_ key: JobKey) {
         guard let work = works[key] else { return }
+        // What a running task waited for was a pause or its end.
+        if work.isAsked, work.task != nil, work.stage == .running || work.stage == .unknown {
+            works[key]?.isHeld.toggle()
+        }
         works[key]?.isAsked = false
         works[key]?.retryAt = now + Self.retryDelay
         if work.addition != .none {

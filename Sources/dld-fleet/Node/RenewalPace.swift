@@ -2,6 +2,8 @@
 struct RenewalPace: Hashable, Sendable {
     /// Between two renewals that no notification asked for.
     private static let least = Duration.seconds(1)
+    /// Anybody who may connect can send notifications.
+    private static let leastWanted = Duration.milliseconds(250)
 
     private(set) var isOutstanding = false
     /// A notification, or a comparison with the table, asks for one.
@@ -12,7 +14,7 @@ struct RenewalPace: Hashable, Sendable {
     /// When the next one is due, if none is under way: in time for the oldest lease, or for progress that the table does
     /// not have.
     func moment(of held: [Work], _ settings: NodeSettings) -> Duration {
-        guard !isWanted else { return retryAt ?? .zero }
+        guard !isWanted else { return max(retryAt ?? .zero, last.map { $0 + Self.leastWanted } ?? .zero) }
         let last = last ?? .zero
         var moment = held.map { $0.certain.map { $0 + settings.renew } ?? .zero }.min() ?? last + settings.renew
         if held.contains(where: { $0.progress != $0.storedProgress }) {

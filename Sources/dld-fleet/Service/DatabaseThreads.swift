@@ -117,9 +117,13 @@ final class DatabaseThreads: Sendable {
     }
 
     private func connect(_ waker: DatabaseWaker? = nil) throws -> Database {
-        let database = try Database(settings.connection, lease: node.withLock { $0.lease }, waker: waker)
-        try Schema.check(database)
-        return database
+        do {
+            let database = try Database(settings.connection, lease: node.withLock { $0.lease }, waker: waker)
+            try Schema.check(database)
+            return database
+        } catch let error as DatabaseError where [.refused, .other].contains(error.kind) {
+            throw Failure(error)
+        }
     }
 
     /// - Throws: `Failure` with status 4 if the name is another's.
@@ -213,8 +217,8 @@ final class DatabaseThreads: Sendable {
                 for pool in node.policy.pools { tell(.input(.notified(.jobs(pool: pool)))) }
                 pause = Self.firstPause
                 while !renewal.withLock({ $0.isOver }) { try attend(database) }
-            } catch is Failure {
-                // The other thread says so.
+            } catch let failure as Failure {
+                return tell(.failed(failure))
             } catch {
                 if renewal.withLock({ $0.effect.take() }) != nil { tell(.input(.renewalFailed)) }
             }

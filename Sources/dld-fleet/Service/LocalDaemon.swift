@@ -106,9 +106,13 @@ final class LocalDaemon: Sendable {
                         do {
                             try await self.perform(effect)
                         } catch is ClientError {
-                            // The connection goes, and says so.
+                            // Whatever was not understood: a new connection asks again.
+                            await self.client.close()
                         } catch {
-                            if let key = effect.key { self.tell(.unanswered(key)) }
+                            switch effect {
+                            case .list, .openSession: await self.client.close()
+                            default: if let key = effect.key { self.tell(.unanswered(key)) }
+                            }
                         }
                     }
                 }

@@ -23,6 +23,8 @@ final class NodeService: Sendable {
     private let notifier: Notifier
     private let watchdog: Watchdog?
     private let news = ConditionLock<[News]>([])
+    /// What the manager was told last; nil before the node is registered.
+    private let status = Guarded<String?>(nil)
 
     /// The boot clock.
     static var now: Duration { .milliseconds(SystemTime().reading().boot) }
@@ -89,7 +91,8 @@ final class NodeService: Sendable {
 
     private func heard(_ signal: UnixSignal, _ reload: () throws -> FleetSettings) {
         guard signal == .sighup else { return tell(.input(.terminate)) }
-        notifier.reloading()
+        let status = status.withLock { $0 }
+        if status != nil { notifier.reloading() }
         do {
             let new = try reload()
             var changed = new.node
@@ -102,7 +105,7 @@ final class NodeService: Sendable {
         } catch {
             logger.error("The settings have mistakes, so the old ones stay.", metadata: ["error": "\(error)"])
         }
-        notifier.ready(status: "The settings were read again")
+        if let status { notifier.ready(status: status) }
     }
 
     /// The loop, on a thread of its own.
@@ -114,16 +117,17 @@ final class NodeService: Sendable {
         let sign = watchdog.map { Duration.seconds($0.interval.rawValue) } ?? .seconds(60)
         var signedAt = Self.now
         while true {
-            let pause = min(machine.wakesAt.map { $0 - Self.now } ?? sign, sign)
+            let sleep = signedAt + sign - Self.now
+            let pause = min(machine.wakesAt.map { $0 - Self.now } ?? sleep, sleep)
             var items =
                 news.wait(milliseconds: max(1, Int(pause / .milliseconds(1)))) { items -> [News]? in
                     defer { items = [] }
                     return items.isEmpty ? nil : items
                 } ?? []
             if items.isEmpty { items = [.input(.tick)] }
-            if watchdog != nil, Self.now - signedAt >= sign {
+            if Self.now - signedAt >= sign {
                 signedAt = Self.now
-                notifier.watchdog()
+                if watchdog != nil { notifier.watchdog() }
             }
             for item in items {
                 let input: Input
@@ -149,8 +153,12 @@ final class NodeService: Sendable {
             database.perform(effect, generation: generation)
         case .add, .stop, .collect, .inspect, .pause, .resume, .discard, .follow, .list, .openSession, .acknowledge:
             connection?.send(effect)
-        case .ready: notifier.ready(status: "Works")
-        case .status(let text): notifier.status(text)
+        case .ready:
+            status.withLock { $0 = "Works" }
+            notifier.ready(status: "Works")
+        case .status(let text):
+            status.withLock { if $0 != nil { $0 = text } }
+            notifier.status(text)
         case .log(let line): write(line)
         case .exit: break
         }

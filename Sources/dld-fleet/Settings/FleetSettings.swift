@@ -119,7 +119,11 @@ struct FleetSettings: Hashable, Sendable {
             isMade($0, of: "abcdefghijklmnopqrstuvwxyz0123456789+-.")
         },
         Row("policy.hosts", .texts({ isPattern($0) }, "hosts: example.org, *.example.org")) {
-            $1.node.policy.hosts = $0.texts.map { $0.lowercased() }
+            // Hosts of URLs are compared without brackets and without the dot at the end.
+            $1.node.policy.hosts = $0.texts.map { text in
+                let host = text.hasPrefix("[") ? text.dropFirst().dropLast() : text[...]
+                return (host.hasSuffix(".") ? host.dropLast() : host).lowercased()
+            }
         },
         Row("policy.folders", folders: \.node.policy.folders),
         Row("policy.sources", folders: \.node.policy.sources),
