@@ -336,6 +336,31 @@ private struct Bench {
         #expect(bench.renewed([:]).contains(.claim(16)))
     }
 
+    /// The newest limit counts, from the moment at which the drain began.
+    @Test func aDrainMayBeShortened() {
+        var bench = Bench.running()
+        bench.renewed([key: .ok], drain: Input.Drain(limit: .seconds(300)))
+        #expect(!bench.pass(5).contains(.stop(key, task)))
+        #expect(bench.renewed([key: .ok], drain: Input.Drain(limit: .seconds(4))).contains(.stop(key, task)))
+    }
+
+    @Test func aPauseThatFailedIsMadeAgain() {
+        var bench = Bench.running(limited: true)
+        #expect(bench.pass(58).contains(.pause(key, task)))
+        bench.send(.unanswered(key))
+        #expect(bench.pass(1).contains(.pause(key, task)))
+    }
+
+    /// The table still has leases of the old length.
+    @Test func aLongerLeaseIsToldAtOnce() {
+        var bench = Bench.running()
+        bench.pass(5)
+        var settings = bench.machine.settings
+        (settings.lease, settings.renew) = (.seconds(600), .seconds(200))
+        let effects = bench.send(.settings(settings))
+        #expect(effects.contains { if case .renew = $0 { true } else { false } }, "\(effects)")
+    }
+
     @Test func judgesRedirects() {
         var bench = Bench.running { $0.policy.hosts = ["good.test"] }
         let ask = { (url: String) in
