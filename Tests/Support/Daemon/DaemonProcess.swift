@@ -58,10 +58,11 @@ package final class DaemonProcess: Sendable {
             wrapper + [dld, "--state-dir", stateFolder, "--socket", socket, "--log-level", "debug"] + arguments,
             environment: environment, output: folder.file("log"))
         program.withLock { $0 = started }
-        let answers = await eventually(within: 30) {
+        // At the start of a run, all suites start their daemons at once.
+        let answers = await eventually(within: 120) {
             if !started.isRunning { return true }
             guard let probe = try? await RPCProbe(socket) else { return false }
-            return (try? await probe.call("daemon.info", within: 5)) != nil
+            return (try? await probe.call("daemon.info", within: 30)) != nil
         }
         guard answers, started.isRunning else {
             throw SupportError("the daemon does not answer: \(log.suffix(4000))")
