@@ -33,7 +33,9 @@ private struct StandingTime: TimeSource {
         #expect(fields(entry.datagram) == ["MESSAGE": "a\nPRIORITY=0", "DLD_TASK": "7"])
     }
 
-    @Test(arguments: [("task", "DLD_TASK"), ("fileName", "DLD_FILE_NAME"), ("a b=\n", "DLD_A_B__"), ("FLEET_JOB", "FLEET_JOB")])
+    @Test(arguments: [
+        ("task", "DLD_TASK"), ("fileName", "DLD_FILE_NAME"), ("a b=\n", "DLD_A_B__"), ("FLEET_JOB", "FLEET_JOB"),
+    ])
     func fieldNamesAreTheJournals(key: String, name: String) { #expect(JournalEntry.fieldName(of: key) == name) }
 
     @Test func whatHasFieldsGoesToTheJournalAndTheRestToStandardError() throws {
