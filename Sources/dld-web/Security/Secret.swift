@@ -29,7 +29,7 @@ enum Secret {
     /// Compares in a time that tells nothing about where the texts differ.
     static func equal(_ one: String, _ other: String) -> Bool {
         let (one, other) = (Array(one.utf8), Array(other.utf8))
-        return one.count == other.count && zip(one, other).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+        return one.count == other.count && zip(one, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
     private static func base64url(_ bytes: [UInt8]) -> String {
