@@ -65,6 +65,25 @@ extension EndToEnd.Asking {
             #expect(try await scene.refusal(first, "followWith", ["request": request])?.code == "decision.gone")
         }
 
+        /// Nobody is asked where mirrors lead, so they may lead nowhere, and none is learnt.
+        @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+        func mirrorsDoNotLeadElsewhere(isLearnt: Bool) async throws {
+            let scene = try await Scene.asking("redirect")
+            let mirror = try MisbehavingOrigin()
+            let content = Content(seed: 1, size: 1 << 20)
+            var own = Resource(content, etag: "\"own\"")
+            if isLearnt { own.headers = [(name: "Link", value: "<\(mirror.url("/copy"))>; rel=duplicate")] }
+            scene.origin.serve("/file", .good(own, cutAfter: 1 << 19), .status(410))
+            scene.origin.serve("/inside", .good(Resource(content, etag: "\"copy\"")))
+            mirror.serve("/copy", .redirect(to: scene.origin.url("/inside"), status: 302))
+            let named: [String: JSONValue] = isLearnt ? [:] : ["mirrors": [.string(mirror.url("/copy"))]]
+            let more = named.merging(["checksum": content.checksum]) { $1 }
+            let id = try await scene.add("/file", to: "file", more, session: "s")
+            try await scene.probe.wait(for: id, "failed")
+            #expect(scene.origin.requests("/inside").isEmpty)
+            #expect(mirror.requests().isEmpty == isLearnt)
+        }
+
         /// `task.get` with `secrets` shows the request that was made, and only then.
         @Test(.timeLimit(.minutes(1))) func theOwnerSeesTheRequestThatWasMade() async throws {
             let scene = try await scene()

@@ -112,13 +112,14 @@ package struct OtherMirrors: Sendable {
 }
 
 extension StrategyRequest {
-    /// The request as it goes to a mirror: another origin gets nothing that identifies the caller.
+    /// The request as it goes to a mirror: another origin gets nothing that identifies the caller. Nobody is asked about
+    /// a mirror's redirects, so they are refused if the task's own are asked about.
     /// - Parameter place: nothing changes for the task's own URL.
     package func directed(to place: Mirrors.Place) -> StrategyRequest {
         guard let name = place.name else { return self }
         var request = self
         request.mirror = name
-        request.redirects = .follow
+        if redirects != .follow { request.redirects = .refuse }
         request.spec.url = place.url
         let own = spec.url.flatMap { try? URLRules.parse($0) }
         guard (try? URLRules.parse(place.url))?.hostKey != own?.hostKey else { return request }

@@ -85,6 +85,16 @@ struct MirrorsTests {
         }
     }
 
+    @Test func redirectsOfMirrorsAreFollowedIfNobodyDecidesAboutTheTasksOwn() {
+        for (rule, mirrors) in [(RedirectRule.follow, RedirectRule.follow), (.ask, .refuse), (.refuse, .refuse)] {
+            var request = secret()
+            request.redirects = rule
+            let name = "https://mirror.example.org/f"
+            #expect(request.directed(to: Mirrors.Place(url: name, name: name)).redirects == mirrors)
+            #expect(request.directed(to: Mirrors.Place(url: name)).redirects == rule)
+        }
+    }
+
     @Test func anotherPathOfTheSameOriginIsAskedAlike() {
         let name = "https://example.org/other"
         let directed = secret().directed(to: Mirrors.Place(url: name, name: name))

@@ -59,12 +59,14 @@ extension DownloadAttempt {
         return Inquiry(request: request, others: others(base, mirrors, place, only, hand.held.checkpoint))
     }
 
-    /// Returns the task's mirrors, and those that the server's last answer named. Without a digest, the latter are not
-    /// trusted.
+    /// Returns the task's mirrors, and those that the server's last answer named. The latter are not trusted without a
+    /// digest, nor if a client decides where redirects may lead.
     @inline(never)  // Keeps its locals out of suspended frames.
     func mirrors(_ held: Checkpoint?, _ answer: (headers: [HeaderField], url: String)?) -> Mirrors {
         var mirrors = Mirrors(record.spec.url ?? "", mirrors: record.spec.mirrors)
-        if sharesBytes(held), let answer { mirrors.learn(from: answer.headers, at: answer.url) }
+        if sharesBytes(held), policy.redirects == .follow, let answer {
+            mirrors.learn(from: answer.headers, at: answer.url)
+        }
         return mirrors
     }
 
