@@ -91,18 +91,10 @@ extension ConfigurationLayer {
             if let setting = SettingsTable.setting(named: name) {
                 layer.take(setting, text: text, at: .flag(flag))
             } else {
-                layer.note(.unknown(name, at: .flag(flag)))
+                layer.note(
+                    .unknown(name, among: SettingsTable.all.map(\.name), SettingsTable.manual, at: .flag(flag)))
             }
         }
         return layer
-    }
-}
-
-extension ConfigurationProblem {
-    /// A name that is not a setting, with the one that was probably meant.
-    static func unknown(_ name: String, at place: Place) -> ConfigurationProblem {
-        let nearest = Suggestion.nearest(to: name, among: SettingsTable.all.map(\.name))
-        let advice = nearest.map { "did you mean \($0)?" } ?? "remove it; docs/configuration.md lists the settings."
-        return ConfigurationProblem(place: place, name: name, message: "no such setting; \(advice)")
     }
 }

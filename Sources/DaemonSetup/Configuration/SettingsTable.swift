@@ -7,6 +7,8 @@ import TransferModel
 package enum SettingsTable {
     package static let all: [Setting] = places + access + limits + retention + pace + session
 
+    static let manual = "docs/configuration.md"
+
     package static func setting(named name: String) -> Setting? { byName[name] }
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }

@@ -46,18 +46,23 @@ package final class LogDestination: Sendable {
     package let sink: LogSink
     package let format: LogFormat
     private let time: any TimeSource
+    private let program: String
+    private let countsRepeats: Bool
     private let threshold: Guarded<Logger.Level>
     private let repeats = Guarded(LogRepeats())
     /// Whether entries with fields are sent. The journal finds the unit of such an entry by its process, which must
     /// still exist. The stream on standard error does not depend on the process.
     private let hasFields: Guarded<Bool>
 
+    /// - Parameters:
+    ///   - program: the journal's name for it (SYSLOG_IDENTIFIER).
+    ///   - countsRepeats: whether lines that repeat each other are counted, or all are written.
     package init(
-        sink: LogSink, format: LogFormat, level: Logger.Level, time: any TimeSource = SystemTime()
+        sink: LogSink, format: LogFormat, level: Logger.Level, time: any TimeSource = SystemTime(),
+        program: String = "dld", countsRepeats: Bool = true
     ) {
-        self.sink = sink
-        self.format = format
-        self.time = time
+        (self.sink, self.format, self.time) = (sink, format, time)
+        (self.program, self.countsRepeats) = (program, countsRepeats)
         threshold = Guarded(level)
         hasFields = Guarded(format == .journal)
     }
@@ -66,7 +71,7 @@ package final class LogDestination: Sendable {
     /// are about the end of the daemon, are always written.
     func write(level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) {
         let now = time.reading()
-        guard level >= .info, level < .critical else { return put(level, message, metadata, now) }
+        guard countsRepeats, level >= .info, level < .critical else { return put(level, message, metadata, now) }
         let kind = LogKind(
             level: level, message: message, code: metadata["code"]?.description,
             owner: metadata["owner"]?.description, host: metadata["host"]?.description)
@@ -104,16 +109,20 @@ package final class LogDestination: Sendable {
     }
 
     private func put(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata, _ now: ClockReading) {
-        var record = format.record(level: level, message: message, metadata: metadata, at: now.wall)
+        var record = format.record(
+            level: level, message: message, metadata: metadata, at: now.wall, program: program)
         if level >= .critical || !hasFields.withLock({ $0 }) { record.entry = nil }
         sink.write(record)
     }
 
     /// Standard error, in the form that `environment` asks for.
-    package static func standardError(environment: [String: String], level: Logger.Level) -> LogDestination {
+    package static func standardError(
+        environment: [String: String], level: Logger.Level, program: String = "dld", countsRepeats: Bool = true
+    ) -> LogDestination {
         let format: LogFormat =
             isJournal(descriptor: STDERR_FILENO, environment: environment) ? .journal : .readable
-        return LogDestination(sink: .standardError, format: format, level: level)
+        return LogDestination(
+            sink: .standardError, format: format, level: level, program: program, countsRepeats: countsRepeats)
     }
 
     /// Whether the descriptor is the journal's own socket (systemd.exec(5), JOURNAL_STREAM). The variable is inherited by

@@ -22,7 +22,7 @@ package enum LogFormat: Hashable, Sendable {
 
     /// The line for standard error. For the journal, also the same as an entry with fields, if there are any.
     func record(
-        level: Logger.Level, message: String, metadata: Logger.Metadata, at time: Timestamp
+        level: Logger.Level, message: String, metadata: Logger.Metadata, at time: Timestamp, program: String
     ) -> LogRecord {
         var record = LogRecord(line: line(level: level, message: message, metadata: metadata, at: time))
         guard self == .journal, !metadata.isEmpty else { return record }
@@ -30,7 +30,7 @@ package enum LogFormat: Hashable, Sendable {
         record.entry = JournalEntry(
             fields: [
                 ("MESSAGE", Self.text(message, fields)), ("PRIORITY", String(Self.priority(of: level))),
-                ("SYSLOG_IDENTIFIER", "dld"),
+                ("SYSLOG_IDENTIFIER", program),
             ] + fields.map { (JournalEntry.fieldName(of: $0.key), $0.value) })
         return record
     }

@@ -1,5 +1,6 @@
 import Glibc
 import TransferClient
+import TransferModel
 
 /// Finds the daemon, starts it if none answers and this is allowed, and explains failures.
 struct DaemonAccess: Sendable {

@@ -1,4 +1,5 @@
 import Glibc
+import TransferModel
 
 /// Makes paths absolute before they are sent, because the daemon has another current folder.
 enum PathText {

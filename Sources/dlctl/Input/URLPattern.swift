@@ -1,4 +1,5 @@
 import Glibc
+import TransferModel
 
 /// A URL with curl's globs: a lazy collection of the URLs that it matches.
 ///

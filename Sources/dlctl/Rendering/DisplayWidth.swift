@@ -1,3 +1,5 @@
+import TransferModel
+
 /// How many terminal cells a text takes, and how to cut it to a number of cells.
 ///
 /// It has its own table, because wcwidth(3) depends on a locale that must be set and installed.
@@ -101,4 +103,9 @@ enum DisplayWidth {
     static func paddedLeft(_ text: String, _ width: Int) -> String {
         String(repeating: " ", count: max(0, width - of(text))) + text
     }
+}
+
+extension Printable {
+    /// Safe text, cut to `limit` cells.
+    static func text(_ text: String, limit: Int) -> String { DisplayWidth.end(self.text(text), limit) }
 }

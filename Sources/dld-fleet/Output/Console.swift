@@ -79,34 +79,3 @@ struct Console: Sendable {
         }
     }
 }
-
-/// Makes text that others chose (URLs, names, sentences of servers) safe to show: a terminal obeys escape sequences, and
-/// bidirectional controls can make `gpj.exe` look like `exe.jpg`.
-enum Printable {
-    static func text(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
-        return String(String.UnicodeScalarView(text.unicodeScalars.map { isUnsafe($0) ? "\u{FFFD}" : $0 }))
-    }
-
-    /// JSON in which unsafe characters are escaped, so that it keeps its value (RFC 8259, section 7).
-    static func json(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
-        return text.unicodeScalars.reduce(into: "") { result, scalar in
-            guard isUnsafe(scalar) else { return result.unicodeScalars.append(scalar) }
-            for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
-                let digits = String(unit, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            }
-        }
-    }
-
-    /// Controls, separators of lines and paragraphs, marks of direction (UAX #9, section 2), and tags.
-    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF,
-            0xE0000...0xE007F:
-            true
-        default: false
-        }
-    }
-}

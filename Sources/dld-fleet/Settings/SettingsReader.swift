@@ -17,35 +17,14 @@ struct SettingsReader {
     }
 
     mutating func read(_ path: String, mustExist: Bool = false) {
-        switch FileText.read(path, limit: 1 << 20) {
-        case .missing: if mustExist { note("there is no such file.", at: .file(path, line: nil)) }
-        case .failed(let reason): note("cannot be read: \(reason).", at: .file(path, line: nil))
-        case .text(let text):
-            do {
-                if let root = try YAMLDocument.parse(text) { take(root, prefix: "", path) }
-            } catch {
-                note("is not valid YAML: \(error.message).", at: .file(path, line: error.line))
-            }
-        }
-    }
-
-    private mutating func take(_ node: YAMLNode, prefix: String, _ path: String) {
-        guard case .mapping(let members) = node.content else {
-            if node.text != "" { note("is not a list of `name: value` lines.", at: .file(path, line: node.line)) }
-            return
-        }
-        for member in members {
-            let name = prefix + (member.key.text ?? "")
-            let place = ConfigurationProblem.Place.file(path, line: member.key.line)
-            if let row = FleetSettings.rows.first(where: { $0.name == name }) {
-                places[name] = place
-                take(row, member.value, path)
-            } else if FleetSettings.rows.contains(where: { $0.name.hasPrefix(name + ".") }) {
-                take(member.value, prefix: name + ".", path)
-            } else {
-                let guess = Suggestion.nearest(to: name, among: FleetSettings.rows.map(\.name))
-                note("no such setting" + (guess.map { "; did you mean \($0)?" } ?? "."), of: name, at: place)
-            }
+        let rows = FleetSettings.rows
+        let names = rows.map(\.name)
+        guard let file = SettingsFile(path, names: names, manual: "docs/fleet.md", required: mustExist) else { return }
+        problems += file.problems
+        for given in file.given {
+            guard let row = rows.first(where: { $0.name == given.name }) else { continue }
+            places[row.name] = given.place
+            take(row, given.value, path)
         }
     }
 

@@ -81,7 +81,7 @@ final class WebService: Sendable {
         self.arguments = arguments
         self.environment = environment
         exitOnIdle = settings.exitOnIdle
-        log = LogDestination.standardError(environment: environment, level: settings.logLevel)
+        log = LogDestination.standardError(environment: environment, level: settings.logLevel, program: "dld-web")
         logger = log.logger(label: "dld-web")
         notifier = Notifier(environment: environment)
         let folder = arguments.stateFolder(environment)

@@ -111,33 +111,11 @@ struct WebSettings: Hashable, Sendable {
         }
 
         mutating func read(_ path: String) {
-            switch FileText.read(path, limit: 1 << 20) {
-            case .missing: break
-            case .failed(let reason): note("cannot be read: \(reason).", at: .file(path, line: nil))
-            case .text(let text):
-                do {
-                    if let root = try YAMLDocument.parse(text) { take(root, prefix: "", path) }
-                } catch {
-                    note("is not valid YAML: \(error.message).", at: .file(path, line: error.line))
-                }
-            }
-        }
-
-        private mutating func take(_ node: YAMLNode, prefix: String, _ path: String) {
-            guard case .mapping(let members) = node.content else {
-                if node.text != "" { note("is not a list of `name: value` lines.", at: .file(path, line: node.line)) }
-                return
-            }
-            for member in members {
-                let name = prefix + (member.key.text ?? "")
-                let place = ConfigurationProblem.Place.file(path, line: member.key.line)
-                if let row = rows.first(where: { $0.name == name }) {
-                    take(row, member.value, at: place)
-                } else if rows.contains(where: { $0.name.hasPrefix(name + ".") }) {
-                    take(member.value, prefix: name + ".", path)
-                } else {
-                    note("no such setting; docs/web.md lists them.", of: name, at: place)
-                }
+            guard let file = SettingsFile(path, names: rows.map(\.name), manual: "docs/web.md") else { return }
+            problems += file.problems
+            for given in file.given {
+                guard let row = rows.first(where: { $0.name == given.name }) else { continue }
+                take(row, given.value, at: given.place)
             }
         }
 

@@ -41,7 +41,8 @@ import TransferModel
     @Test func aLineIsShorterThanWhatTheJournalCuts() {
         let long = String(repeating: "é<0>", count: 100_000)
         let record = LogFormat.journal.record(
-            level: .info, message: long, metadata: ["url": "\(long)", "error": "\(long)", "file": "\(long)"], at: time)
+            level: .info, message: long, metadata: ["url": "\(long)", "error": "\(long)", "file": "\(long)"], at: time,
+            program: "dld")
         #expect(record.line.utf8.count < 48 << 10)
         #expect(record.entry?.fields.allSatisfy { $0.value.utf8.count < 48 << 10 } == true)
     }

@@ -25,16 +25,4 @@ import Testing
     func commandLinesHaveStatuses(_ words: [String], _ status: dld_fleet.ExitStatus) async {
         #expect(await DldFleet.run(words) == status)
     }
-
-    @Test(arguments: [
-        ("a\u{1B}[31m", "a\u{FFFD}[31m"), ("\u{202E}gpj.exe", "\u{FFFD}gpj.exe"), ("é漢\u{85}", "é漢\u{FFFD}"),
-        ("a b", "a b"),
-    ])
-    func foreignTextIsPrintable(_ text: String, _ shown: String) {
-        #expect(Printable.text(text) == shown)
-    }
-
-    @Test func jsonKeepsItsValue() {
-        #expect(Printable.json("\"\u{202E}\u{E0001}é\"") == #""\u202e\udb40\udc01é""#)
-    }
 }

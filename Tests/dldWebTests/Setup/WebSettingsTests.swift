@@ -71,7 +71,7 @@ import Testing
         ("aria2:\n  port: x\n", "dld-web.yaml:2: aria2.port"),
         ("allowedPeers: [no-such-user]\n", "dld-web.yaml:1: allowedPeers"), ("port: {a: 1}\n", "dld-web.yaml:1: port"),
         ("[1]\n", "dld-web.yaml:1: is not a list"), ("a: [\n", "is not valid YAML"),
-        ("aria2: 1\n", "dld-web.yaml:1: is not a list"),
+        ("aria2: 1\n", "dld-web.yaml:1: aria2: is a section"),
     ])
     func aMistakeHasItsPlace(_ text: String, _ said: String) {
         let failure = #expect(throws: SetupFailure.self) { try load(text) }

@@ -2,19 +2,16 @@
 ///
 /// A terminal obeys escape sequences, and bidirectional controls can make `gpj.exe` look like `exe.jpg`. Both are
 /// replaced.
-enum Printable {
-    static func text(_ text: String) -> String {
+package enum Printable {
+    package static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars { result.append(isUnsafe(scalar) ? "\u{FFFD}" : scalar) }
         return String(result)
     }
 
-    /// The same, cut to `limit` cells.
-    static func text(_ text: String, limit: Int) -> String { DisplayWidth.end(self.text(text), limit) }
-
     /// The same for text of several lines with tabs in them.
-    static func lines(_ text: String) -> String {
+    package static func lines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.split(separator: "\t", omittingEmptySubsequences: false).map { self.text(String($0)) }
                 .joined(separator: "\t")
@@ -22,7 +19,7 @@ enum Printable {
     }
 
     /// JSON in which unsafe characters are escaped, so that it keeps its value (RFC 8259 section 7).
-    static func json(_ text: String) -> String {
+    package static func json(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 >= 0x7F }), text.unicodeScalars.contains(where: isUnsafe) else {
             return text
         }

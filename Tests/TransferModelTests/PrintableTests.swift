@@ -1,6 +1,6 @@
 import Testing
 
-@testable import dlctl
+@testable import TransferModel
 
 @Suite struct PrintableTests {
     @Test func escapeSequencesAreDisarmed() {
@@ -16,9 +16,10 @@ import Testing
 
     @Test func jsonKeepsItsValue() throws {
         let text = "a\u{9B}31m\u{7F}\u{85}\u{202E}é日😀\u{E0041}"
-        let json = Console.encode(["x": text])
+        let json = Printable.json(
+            String(decoding: JSONCoding.canonical(["x": .string(text)] as JSONValue), as: UTF8.self))
         #expect(json == #"{"x":"a\u009b31m\u007f\u0085\u202eé日😀\udb40\udc41"}"#)
-        #expect(JSONText.value(json)?["x"]?.stringValue == text)
+        #expect((try JSONCoding.decode(JSONValue.self, from: Array(json.utf8)))["x"]?.stringValue == text)
     }
 
     @Test func ordinaryTextStays() {
