@@ -265,6 +265,15 @@ class Policies(FleetTest):
         self.forgets(machine)
         self.assertEqual(sorted(self.origin.order), ["/good", "/in", "/out", "/scheme"])
 
+    def test_a_mirror_does_not_lead_out_of_the_policy(self) -> None:
+        machine = self.machine(policy={"hosts": ["127.0.0.1"]})
+        self.origin.plan("/gone", (410, {}))
+        self.origin.plan("/mirror", (302, {"Location": self.origin.url("/inner", "localhost")}))
+        job = self.ends(self.add("/gone", {"mirrors": [self.origin.url("/mirror")]}), "failed")
+        self.assertEqual((job.error["code"], self.origin.order), ("http.status", ["/gone", "/mirror"]))
+        self.forgets(machine)
+        self.assertEqual(machine.names(), [])
+
     def test_a_permissive_node(self) -> None:
         """Headers, methods and credentials reach the origin if the policy lets them."""
         self.machine(policy={"headers": ["*"], "methods": ["GET", "POST"], "credentials": True})

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections import Counter
 from typing import Any
 
 import support
-from house import MEGABYTE, FleetTest, Machine, Relay
+from house import MEGABYTE, FleetTest, Machine, Relay, long
 from support import eventually
 
 #: A lease that does not end during a test.
@@ -245,6 +246,20 @@ class Losses(FailureTest):
         self.eventually(lambda: not first.names(), "its file goes")
         self.assertEqual(self.job(id), before)
 
+    @long
+    def test_a_dld_that_hangs_is_one_that_is_away(self) -> None:
+        machine = self.machine(lease="2s", renew="0.5s")
+        machine.daemon.signal(signal.SIGSTOP)
+        ids = [self.add("/first")]
+        self.eventually(lambda: "dld is away" in machine.node.said, "the node notices")
+        ids.append(self.add("/second"))
+        self.second()
+        for id, path in zip(ids, ("/first", "/second"), strict=True):
+            job = self.ends(id)
+            self.assertEqual((job.result["node"], job.result["sha256"]), ("b", self.origin.sha256(path)))
+        self.assertEqual(job.attempts, 1)
+        machine.daemon.signal(signal.SIGCONT)
+
     def test_a_full_disk_is_not_counted(self) -> None:
         """The node hands the job back, claims slowly, and does it when there is room."""
         machine = self.machine(starts=False, handBackAfter="1s")
@@ -263,6 +278,22 @@ class Losses(FailureTest):
         job = self.ends(id)
         self.assertEqual((job.attempts, {end for _, _, end in self.story(id)}), (1, {"released", "done"}))
         self.assertLessEqual(len(job.history), 5)
+
+    def test_a_node_without_its_folder_leaves_the_jobs_to_others(self) -> None:
+        """It would end all jobs faster than others can do them."""
+        broken = self.machine(starts=False, handBackAfter="1s", poll="0.1s")
+        mount = ["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(broken.files)]
+        if os.getuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+            self.skipTest("needs the right to mount")
+        self.addCleanup(subprocess.run, ["umount", "--lazy", str(broken.files)], check=False)
+        broken.start()
+        ids = [self.add(f"/{number}") for number in range(20)]
+        self.eventually(lambda: any(self.story(id) for id in ids), "the node tried one")
+        self.assertIn("cannot be written", broken.node.said)
+        self.second()
+        for id in ids:
+            job = self.ends(id)
+            self.assertEqual((job.attempts, job.result["node"]), (1, "b"), job.history)
 
     def test_a_node_that_stands_still_loses_its_jobs(self) -> None:
         first = self.machine()
@@ -362,6 +393,24 @@ class Databases(FailureTest):
             self.assertEqual(self.origin.count(path), 1)
         self.forgets(machine)
 
+    def test_leases_outlast_a_database_that_is_away_for_longer(self) -> None:
+        """No node could renew, so another one that is there first takes nothing."""
+        machine = self.machine(lease="2s", renew="0.5s")
+        id = self.slow(machine)
+        self.server.stop(signal.SIGKILL)
+        self.origin.release("/slow")
+        self.finished(machine)
+        machine.node.signal(signal.SIGSTOP)
+        away = time.monotonic()
+        self.eventually(lambda: time.monotonic() > away + 2.5, "the lease is over")
+        self.restart(signal.SIGKILL)
+        self.machine("b", lease="60s", renew="20s")
+        claims = "SELECT seen_at > pg_postmaster_start_time() + interval '1 s' FROM dld.nodes WHERE name = 'b'"
+        self.eventually(lambda: self.value(self.owner, claims), "the other node has claimed")
+        machine.node.signal(signal.SIGCONT)
+        self.is_done_once(id, "/slow")
+        self.assertEqual(self.origin.count("/slow"), 1)
+
     def test_a_database_that_restarts_among_many_jobs(self) -> None:
         machine = self.machine(**PATIENT)
         ids = [self.add(f"/{number}") for number in range(60)]
@@ -396,7 +445,8 @@ class Bursts(FleetTest):
             elif number % 7 == 0:
                 self.origin.plan(path, "reset")
         ids = [self.add(path) for path in paths]
-        machines = [self.machine(name, backoff={"first": "0.1s"}, poll="0.2s", **PATIENT) for name in "ab"]
+        machines = [self.machine(name, backoff={"first": "0.1s"}, poll="0.2s", progressInterval="60s", **PATIENT)
+                    for name in "ab"]
         for id, path in zip(ids, paths, strict=True):
             self.assertEqual(self.ends(id).result["sha256"], self.origin.sha256(path))
         ends = Counter(payload for channel, payload in ear.heard() if channel == "dld_ends")

@@ -204,7 +204,7 @@ class Enqueue(DatabaseTest):
             ("ftp://h:21/a", "h"), ("ftps://h:990/a", "h"), ("sftp://me@h:22/a", "h"), ("sftp://h:2222/a", "h:2222"),
             ("https://me:secret@h/a", "h"), ("https://me:p@ss@h:1/a", "h:1"), ("https://h/a@b:9/c", "h"),
             ("https://h?x=@y", "h"), ("https://h#@y", "h"), ("http://[::1]:8080/a", "[::1]:8080"),
-            ("http://[2001:DB8::1]/a", "[2001:db8::1]"), ("s3://Bucket/key", "bucket"), ("file:///etc/passwd", ""),
+            ("http://[2001:DB8::1]/a", "[2001:db8::1]"), ("http://h.:8080/", "h:8080"), ("http://h./", "h"), ("s3://Bucket/key", "bucket"), ("file:///etc/passwd", ""),
             ("data:,x", ""),
         ]:
             with self.subTest(url):

@@ -181,7 +181,7 @@ private struct Bench {
 
     @Test(
         arguments: [
-            ("network", "stop"), ("host", "stop"), ("portal", "stop"), ("disk", "stop"), ("retry", nil),
+            ("network", "stop"), ("portal", "stop"), ("disk", "stop"), ("retry", nil),
             ("schedule", nil),
         ] as [(String, String?)]) func handsBackWhatWaits(reason: String, call: String?)
     {
@@ -202,6 +202,27 @@ private struct Bench {
             }
             #expect(detail["code"] == "network.connect")
         }
+    }
+
+    /// dld lets one task try a host that does not answer, and keeps the others of that host in its queue.
+    @Test(arguments: [("h", TaskState.queued, true), ("h", .running, false), ("other", .queued, false)])
+    func whatIsQueuedForASilentHostLeavesToo(host: String, state: TaskState, leaves: Bool) {
+        var bench = Bench.connected()
+        let jobs = [1, 2, 3].map { id in
+            LeasedJob(key: JobKey(id, 1), pool: "default", spec: [:], host: id == 1 ? "h" : host, attempt: Int(id))
+        }
+        bench.send(.claimed(jobs, sentAt: .zero))
+        for job in jobs { bench.send(.added(job.key, .task(TaskID(job.key.id), .queued))) }
+        bench.send(.event(TaskEvent(sequence: 1, task: TaskID(3), change: .state(state, nil))))
+        let wait = Wait(reason: "network", error: JobError("network.connect", "", retryable: true))
+        bench.send(.event(TaskEvent(sequence: 2, task: TaskID(1), change: .state(.waiting, wait))))
+        bench.now += .seconds(60)
+        let stopped = bench.send(.tick).compactMap { if case .stop(let key, _) = $0 { key.id } else { nil } }
+        #expect(stopped == (leaves ? [1, 2, 3] : [1]))
+        guard leaves else { return }
+        let end = bench.send(.stopped(JobKey(3, 1), hasEnded: false))
+        guard case .finish(_, .transient, let detail, _)? = end.first else { Issue.record("\(end)"); return }
+        #expect(detail["code"] == "network.connect" && detail["attempt"] == 3)
     }
 
     @Test func progressEndsTheWait() {

@@ -48,6 +48,26 @@ import TransferModel
         }
     }
 
+    @Test func uploadsToSomeHostsStayInSight() throws {
+        var policy = Self.policy
+        (policy.kinds, policy.sources) = ([.upload], [Policy.Folder(path: "/src")])
+        let upload = { (kind: String?) in
+            Self.spec([
+                "kind": "upload", "source": ["path": "/src/a"], "uploadProtocol": kind.map { .string($0) } ?? .null,
+            ])
+        }
+        #expect(try Self.task(upload("tus"), policy).uploadProtocol == "tus")
+        #expect(try Self.task(upload(nil), policy).uploadProtocol == nil)
+        policy.hosts = ["a.test"]
+        for kind in [nil, "auto"] { #expect(try Self.task(upload(kind), policy).uploadProtocol == "put") }
+        for kind in ["put", "post", "multipart"] {
+            #expect(try Self.task(upload(kind), policy).uploadProtocol == kind)
+        }
+        for kind in ["tus", "resumable", "contentRange", "s3Multipart"] {
+            #expect(Self.code(upload(kind), policy) == "policy.host")
+        }
+    }
+
     @Test func allowsArbitraryLoadsWithPlaintext() throws {
         var policy = Self.policy
         #expect(policy.session.allowsArbitraryLoads == false && policy.session.asks == [.redirect])
@@ -196,5 +216,17 @@ import TransferModel
     @Test func resumeDataCannotAddMirrors() throws {
         let task = try Self.task(Self.spec([:]), resume: ["data": "blob", "node": "b"])
         #expect(task.resumeData == "blob" && task.mirrors == [] && task.url != nil && task.destination != nil)
+    }
+}
+
+@Suite struct JobErrorTests {
+    /// All producers of a pool see its errors.
+    @Test func urlsOfErrorsHaveNoQueries() {
+        let error = JobError(
+            TransferError(
+                .httpStatus, "a.test redirected the request to https://b.test/f?sig=secret#x, which is refused.",
+                details: ["url": "https://a.test/f?token=secret", "status": 403]))
+        #expect(error.message == "a.test redirected the request to https://b.test/f which is refused.")
+        #expect(error.details == ["url": "https://a.test/f", "status": 403])
     }
 }

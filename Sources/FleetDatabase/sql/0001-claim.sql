@@ -20,12 +20,13 @@ BEGIN
 END
 $$;
 
--- Ends the expired leases that nobody may get again, and tells whether there is any expired lease.
-CREATE FUNCTION dld.bury(pools text[]) RETURNS boolean
+-- Ends the expired leases that nobody may get again, and tells whether there is any expired lease. Leases from before
+-- `since` have not expired.
+CREATE FUNCTION dld.bury(pools text[], since timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, dld, pg_temp SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM dld.jobs WHERE state = 'leased' AND pool = ANY (pools) AND lease_until < now()) THEN
+    IF NOT EXISTS (SELECT FROM dld.jobs WHERE state = 'leased' AND pool = ANY (pools) AND lease_until < now() AND leased_at >= since) THEN
         RETURN false;
     END IF;
     UPDATE dld.jobs j SET
@@ -39,7 +40,7 @@ BEGIN
             CASE WHEN NOT j.cancel_requested THEN 'lease.expired' END)
     FROM (
         SELECT id, lease_epoch FROM dld.jobs
-        WHERE state = 'leased' AND pool = ANY (pools) AND lease_until < now()
+        WHERE state = 'leased' AND pool = ANY (pools) AND lease_until < now() AND leased_at >= since
             AND (cancel_requested OR attempts >= max_attempts)
         FOR UPDATE SKIP LOCKED) late
     WHERE j.id = late.id AND CASE j.state WHEN 'leased' THEN j.lease_epoch = late.lease_epoch END;
@@ -80,6 +81,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
 #variable_conflict use_column
 DECLARE
     me record;
+    -- While the server was away, no node could renew. For one more lease, those from before its start are not taken.
+    since timestamptz := CASE WHEN now() < pg_postmaster_start_time() + lease THEN pg_postmaster_start_time() ELSE '-infinity' END;
     need int := least(n, 1000);
     looked boolean;
     late boolean;
@@ -115,7 +118,7 @@ BEGIN
     END IF;
     -- One of many claims at a time is enough to look for expired leases, unless the queue has too little.
     looked := pg_try_advisory_xact_lock(hashtext('dld'), hashtext('late'));
-    late := looked AND dld.bury(me.pools);
+    late := looked AND dld.bury(me.pools, since);
     levels := dld.levels(me.pools, me.labels);
     alone := NOT late AND jsonb_array_length(levels) = 1 AND levels -> 0 ->> 'lane' = '';
 
@@ -145,10 +148,11 @@ BEGIN
                 -- An expired lease counts as in flight. To take it over needs no more room than the live ones leave.
                 SELECT 0, j.pool, j.host, -j.priority, j.run_at, j.id, j.host, least(need, h.max_leases - (
                         SELECT count(*) FROM dld.jobs f
-                        WHERE f.state = 'leased' AND f.pool = h.pool AND f.host = h.host AND f.lease_until >= now())),
+                        WHERE f.state = 'leased' AND f.pool = h.pool AND f.host = h.host
+                            AND (f.lease_until >= now() OR f.leased_at < since))),
                     row_number() OVER (PARTITION BY j.pool, j.host ORDER BY -j.priority, j.run_at, j.id)
                 FROM dld.jobs j LEFT JOIN dld.hosts h ON h.pool = j.pool AND h.host = j.host
-                WHERE late AND j.state = 'leased' AND j.pool = ANY (me.pools) AND j.lease_until < now()
+                WHERE late AND j.state = 'leased' AND j.pool = ANY (me.pools) AND j.lease_until < now() AND j.leased_at >= since
                     AND j.labels <@ me.labels AND NOT j.cancel_requested AND j.attempts < j.max_attempts
                     AND j.pool || ' ' || j.host <> ALL (busy)
             ), top AS (
@@ -167,7 +171,7 @@ BEGIN
             IF plan.found = 0 THEN
                 IF NOT looked THEN
                     looked := true;
-                    late := dld.bury(me.pools);
+                    late := dld.bury(me.pools, since);
                     CONTINUE WHEN late;
                 END IF;
                 -- Whoever holds a limited host commits within milliseconds. A claim that has nothing else, and holds nothing
@@ -218,7 +222,7 @@ BEGIN
         ), expired AS MATERIALIZED (
             SELECT j.id, j.lease_epoch FROM dld.jobs j
             WHERE j.id = ANY (plan.late) AND CASE j.state WHEN 'leased' THEN
-                j.lease_until < now() AND NOT j.cancel_requested AND j.attempts < j.max_attempts END
+                j.lease_until < now() AND j.leased_at >= since AND NOT j.cancel_requested AND j.attempts < j.max_attempts END
             FOR UPDATE OF j SKIP LOCKED
         ), leased AS (
             UPDATE dld.jobs j SET

@@ -17,7 +17,7 @@ struct CancelCommand: FleetCommand {
             SELECT w.id, o.state AS before, dld.cancel(w.id) AS after
             FROM unnest($1::bigint[]) AS w (id) LEFT JOIN dld.overview AS o ON o.id = w.id ORDER BY w.id
             """, [.init(array: Set(ids.map(\.number)).sorted())])
-        try Changes(rows, from: ["queued", "leased"], to: ["cancelled", "leased"]).print(session.console, "cancelled")
+        try Changes(rows, from: ["queued", "leased"], to: ["cancelled", "leased"]).print(session.console)
     }
 }
 
@@ -36,17 +36,17 @@ struct RetryCommand: FleetCommand {
             SELECT w.id, o.state AS before, dld.retry(w.id) AS after
             FROM unnest($1::bigint[]) AS w (id) LEFT JOIN dld.overview AS o ON o.id = w.id ORDER BY w.id
             """, [.init(array: Set(ids.map(\.number)).sorted())])
-        try Changes(rows, from: ["failed", "cancelled"], to: ["queued"]).print(session.console, "queued")
+        try Changes(rows, from: ["failed", "cancelled"], to: ["queued"]).print(session.console)
     }
 }
 
 /// What became of the jobs that a command named.
 struct Changes: Hashable {
-    var changed: [Int64] = []
-    var skipped: [Skipped] = []
+    var changed: [Entry] = []
+    var skipped: [Entry] = []
     var unknown: [Int64] = []
 
-    struct Skipped: Hashable {
+    struct Entry: Hashable {
         var id: Int64
         var state: String
     }
@@ -62,22 +62,22 @@ struct Changes: Hashable {
                 continue
             }
             if after.contains(state), before.contains(row.text("before") ?? "") {
-                changed.append(id)
+                changed.append(Entry(id: id, state: state))
             } else {
-                skipped.append(Skipped(id: id, state: state))
+                skipped.append(Entry(id: id, state: state))
             }
         }
     }
 
     /// - Throws: `Failure` with status 4 for jobs that do not exist.
-    func print(_ console: Console, _ verb: String) throws {
+    func print(_ console: Console) throws {
         if console.json {
             console.value([
-                "changed": .array(changed.map { .integer($0) }),
+                "changed": .array(changed.map { .integer($0.id) }),
                 "skipped": .array(skipped.map { ["id": .integer($0.id), "state": .string($0.state)] }),
             ])
         } else {
-            changed.forEach { console.line("\($0)  \(verb)") }
+            changed.forEach { console.line("\($0.id)  \($0.state == "leased" ? "cancelling" : $0.state)") }
             skipped.forEach { console.line("\($0.id)  stays \($0.state)") }
         }
         if !unknown.isEmpty { throw FleetSession.unknown(job: unknown) }

@@ -49,6 +49,8 @@ struct JobError: Error, Hashable, Sendable {
     var message: String
     var retryable = false
     var details: [String: JSONValue] = [:]
+    /// A folder of the policy cannot be written, so it is no fault of the job.
+    var isOfNode = false
 
     init(_ code: String, _ message: String, retryable: Bool = false, details: [String: JSONValue] = [:]) {
         self.code = code
@@ -57,8 +59,17 @@ struct JobError: Error, Hashable, Sendable {
         self.details = details
     }
 
+    /// URLs are shown as in `dld.overview`, without queries: all producers see the errors of a pool.
     init(_ error: TransferError) {
-        self.init(error.code.rawValue, error.message, retryable: error.retryable, details: error.details)
+        let details = error.details.mapValues { value in value.stringValue.map { .string(Self.shown($0)) } ?? value }
+        self.init(
+            error.code.rawValue, Self.shown(error.message), retryable: error.retryable, details: details)
+    }
+
+    private static func shown(_ text: String) -> String {
+        text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            word.contains("://") ? word.prefix { $0 != "?" && $0 != "#" } : word
+        }.joined(separator: " ")
     }
 
     /// Somebody else ended the local task.
@@ -67,7 +78,7 @@ struct JobError: Error, Hashable, Sendable {
 
     /// The node is at fault, not the job: it is handed back uncounted.
     var isLocal: Bool {
-        [.diskFull, .diskQuota, .diskIO, .limitReached].contains(ErrorCode(rawValue: code))
+        isOfNode || [.diskFull, .diskQuota, .diskIO, .limitReached].contains(ErrorCode(rawValue: code))
     }
 
     /// `jobs.error` but for its time, which the writer adds.

@@ -29,24 +29,6 @@ struct NodeMachine: Sendable {
     private var random = 0.0
     private var effects: [Effect] = []
 
-    /// `dld.leases` and what it must not contradict.
-    private struct Comparison: Sendable {
-        var isWanted = false
-        var isOutstanding = false
-        var retryAt: Duration?
-        /// It was answered once since the start.
-        var isKnown = false
-        /// Jobs that ended while it was under way.
-        var settled: Set<JobKey> = []
-    }
-
-    /// `task.list`: now and then, and if an answer leaves something open.
-    private struct Listing: Sendable {
-        var isWanted = false
-        var isOutstanding = false
-        var last = Duration.zero
-    }
-
     private static let retryDelay = Duration.seconds(1)
     /// How long a process that must end waits for the answers of what it hands back.
     private static let exitGrace = Duration.seconds(10)
@@ -103,7 +85,9 @@ struct NodeMachine: Sendable {
         case .answered(let sequence): ledger.settle(question: sequence)
         case .unanswered(let key): unanswered(key)
         case .tick: break
-        case .terminate: terminatesAt = terminatesAt == nil ? now + settings.drainLimit : now
+        case .terminate:
+            terminatesAt = terminatesAt == nil ? now + settings.drainLimit : now
+            log("The node ends when its \(leaseCount) jobs have ended or were handed back.")
         case .settings(var new):
             new.name = settings.name
             settings = new
@@ -175,6 +159,7 @@ extension NodeMachine {
         renewals.answered()
         if let drain {
             let since = drainsSince ?? now
+            if drainsSince == nil { log("The node is drained.") }
             (drainsSince, drainsAt) = (since, since + (drain.limit ?? settings.drainLimit))
         } else {
             if drainsAt != nil { pace.restart() }
@@ -382,7 +367,7 @@ extension NodeMachine {
         case .sessionNotFound?, .sessionInvalidated?, .shuttingDown?:
             effects.append(.openSession)
             unanswered(key)
-        case .some where error.isLocal: leaveLocally(key)
+        case .some where error.isLocal: leaveLocally(key, error)
         case .some, nil:
             if work.usesResumeData, work.job?.resume != nil {
                 works[key]?.usesResumeData = false
@@ -409,7 +394,7 @@ extension NodeMachine {
             move(key, .telling(Work.End(outcome: .done, detail: result)))
         case .failed:
             let error = report.error ?? .cancelled
-            if error.isLocal { return leaveLocally(key) }
+            if error.isLocal { return leaveLocally(key, error) }
             move(key, .telling(end(of: work, error, retryAfter: report.retryAfter)))
         case .cancelled: endCancelled(key)
         case .queued, .running, .waiting, .paused: move(key, .running)
@@ -422,7 +407,8 @@ extension NodeMachine {
     }
 
     /// The node's disk or one of its limits is at fault.
-    private mutating func leaveLocally(_ key: JobKey) {
+    private mutating func leaveLocally(_ key: JobKey, _ error: JobError) {
+        log("This node cannot do the job now.", key, code: error.code, isWarning: true)
         pace.diskFull(until: now + settings.handBackAfter)
         move(key, .releasing(nil))
     }
@@ -507,8 +493,11 @@ extension NodeMachine {
             if let moment = work.leaves(settings), moment <= now, let stuck = work.stuck {
                 switch stuck.cause {
                 case .network, .paused:
-                    stop(key, then: .tell(end(of: work, stuck.error ?? .cancelled)))
+                    for (key, work) in works.leaving(with: key) {
+                        stop(key, then: .tell(end(of: work, stuck.error ?? .cancelled)))
+                    }
                 case .disk:
+                    log("The disk has had no room for the job for too long.", key, isWarning: true)
                     pace.diskFull(until: now + settings.handBackAfter)
                     stop(key, then: .release)
                 }

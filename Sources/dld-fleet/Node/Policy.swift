@@ -75,6 +75,7 @@ extension Policy {
         }
         for address in [text] + (spec.mirrors ?? []) { try require(address) }
         try checkRequest(spec)
+        if spec.kind == .upload, hosts != nil, url.scheme.hasPrefix("http") { try keepInSight(&spec) }
         let marks = try place(&spec, job, url, resolve)
         try checkSources(&spec, resolve)
         spec.priority = TaskPriority(min(max(0.5 + Double(job.priority) / 200, 0), 1))
@@ -92,6 +93,19 @@ extension Policy {
             spec.mirrors = spec.mirrors ?? []
         }
         return spec
+    }
+
+    /// With other protocols the server names the place that the bytes go to, and dld asks nobody about its host.
+    private func keepInSight(_ spec: inout TaskSpec) throws(JobError) {
+        switch spec.uploadProtocol {
+        case nil, "auto": spec.uploadProtocol = UploadProtocol.put.rawValue
+        case "put", "post", "multipart": break
+        case let other?:
+            throw JobError(
+                "policy.host",
+                "This node uses some hosts only, so uploadProtocol must be put, post or multipart, not \(other).",
+                details: ["field": "uploadProtocol"])
+        }
     }
 
     /// - Returns: how a job ends whose server redirects to `url`; nil: the task may follow.

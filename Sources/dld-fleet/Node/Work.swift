@@ -142,7 +142,7 @@ struct Work: Hashable, Sendable {
         switch wait.reason {
         case WaitReason.disk.rawValue: cause = .disk
         // A login page is no network.
-        case WaitReason.network.rawValue, WaitReason.portal.rawValue, QueueReason.host.rawValue: cause = .network
+        case WaitReason.network.rawValue, WaitReason.portal.rawValue: cause = .network
         default: return nil
         }
         return Stuck(cause: cause, since: old?.cause == cause ? old?.since ?? now : now, error: wait.error)
@@ -175,6 +175,17 @@ struct Work: Hashable, Sendable {
             .discarding(deleteFile: true)
         case (false, .completed), (false, .failed): .inspecting
         }
+    }
+}
+
+extension [JobKey: Work] {
+    /// The stuck task, and those that leave the node with it: while one task tries a host that does not answer, dld keeps
+    /// the others of that host in its queue.
+    func leaving(with key: JobKey) -> Self {
+        guard let first = self[key] else { return [:] }
+        let kin = filter { $0.value.stage == .running && $0.value.job?.host == first.job?.host }
+        let isSilent = first.stuck?.cause == .network && !kin.values.contains { $0.state == .running }
+        return kin.filter { $0.key == key || isSilent && $0.value.state == .queued }
     }
 }
 

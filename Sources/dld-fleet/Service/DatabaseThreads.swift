@@ -35,6 +35,7 @@ final class DatabaseThreads: Sendable {
     private let tell: @Sendable (News) -> Void
     private let work = ConditionLock(Work())
     private let renewal = ConditionLock(Renewal())
+    private let space = FreeSpace()
 
     /// - Parameters:
     ///   - node: read before each statement, as SIGHUP changes it.
@@ -250,7 +251,8 @@ final class DatabaseThreads: Sendable {
                 [
                     .init(node.name), .init(instance), .init(array: list.map(\.key.id)),
                     .init(array: list.map(\.key.epoch)), .init(array: list.map { $0.progress?.json }),
-                    .init(seconds: node.lease / .seconds(1)), .init(figures.json(node.policy)),
+                    .init(seconds: node.lease / .seconds(1)),
+                    .init(figures.json(space.bytes(of: node.policy.folders.first?.path))),
                 ])
         }
         var verdicts: [JobKey: Input.Verdict] = [:]
@@ -289,12 +291,35 @@ extension Work.Progress {
 }
 
 extension Effect.Figures {
-    fileprivate func json(_ policy: Policy) -> JSONValue {
-        var space = statvfs()
-        let isKnown = policy.folders.first.map { statvfs($0.path, &space) == 0 } ?? false
-        return [
+    fileprivate func json(_ freeBytes: Int64?) -> JSONValue {
+        [
             "running": .integer(Int64(running)), "dld": .bool(hasDld), "taskErrors": .integer(Int64(taskErrors)),
-            "freeBytes": isKnown ? .integer(Int64(clamping: space.f_bavail * space.f_frsize)) : .null,
+            "freeBytes": freeBytes.map { .integer($0) } ?? .null,
         ]
+    }
+}
+
+/// What is free in a folder. A file system that hangs must not stop renewals.
+private final class FreeSpace: Sendable {
+    private struct Answer {
+        var bytes: Int64?
+        var isOutstanding = false
+    }
+    private let answer = ConditionLock(Answer())
+
+    /// - Returns: nil if it cannot be told within half a second.
+    func bytes(of path: String?) -> Int64? {
+        guard let path, !answer.withLock({ $0.isOutstanding }) else { return nil }
+        answer.withLock { $0 = Answer(isOutstanding: true) }
+        let isStarted = NamedThread.start("fleet-space") { [answer] in
+            var space = statvfs()
+            let isKnown = statvfs(path, &space) == 0
+            answer.withLock { [space] in
+                $0 = Answer(bytes: isKnown ? Int64(clamping: space.f_bavail * space.f_frsize) : nil)
+            }
+            answer.broadcast()
+        }
+        if !isStarted { answer.withLock { $0.isOutstanding = false } }
+        return answer.wait(milliseconds: 500) { $0.isOutstanding ? nil : .some($0.bytes) } ?? nil
     }
 }

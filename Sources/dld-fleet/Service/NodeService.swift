@@ -55,6 +55,7 @@ final class NodeService: Sendable {
             case .came(let tasks, let connection): service.tell(.dld(tasks, connection))
             }
         }
+        service.warnOfFolders()
         let following = Task { await dld.follow() }
         let hearing = Task { for await signal in signals { service.heard(signal, reload) } }
         let failure = await withCheckedContinuation { continuation in
@@ -78,7 +79,9 @@ final class NodeService: Sendable {
         let environment = ProcessInfo.processInfo.environment
         self.settings = settings
         node = Guarded(settings.node)
-        log = LogDestination.standardError(environment: environment, level: settings.logLevel)
+        // Each end of a job has its line.
+        log = LogDestination.standardError(
+            environment: environment, level: settings.logLevel, program: "dld-fleet", countsRepeats: false)
         logger = log.logger(label: "dld-fleet")
         notifier = Notifier(environment: environment)
         watchdog = Watchdog(environment: environment)
@@ -102,10 +105,21 @@ final class NodeService: Sendable {
             logger.logLevel = new.logLevel
             tell(.input(.settings(changed)))
             logger.notice("The settings were read again.")
+            warnOfFolders()
         } catch {
-            logger.error("The settings have mistakes, so the old ones stay.", metadata: ["error": "\(error)"])
+            logger.error(
+                "The settings have mistakes, so the old ones stay.",
+                metadata: ["error": "\((error as? Failure)?.message ?? "\(error)")"])
         }
         if let status { notifier.ready(status: status) }
+    }
+
+    private func warnOfFolders() {
+        _ = NamedThread.start("fleet-paths") { [node, logger] in
+            for folder in node.withLock({ $0.policy.folders }) where !ResolvedPath.isWritableFolder(folder.path) {
+                logger.warning("A folder of the policy cannot be written.", metadata: ["file": "\(folder.path)"])
+            }
+        }
     }
 
     /// The loop, on a thread of its own.

@@ -32,3 +32,21 @@ struct RenewalPace: Hashable, Sendable {
     /// The database is back.
     mutating func restart() { retryAt = nil }
 }
+
+/// `dld.leases` and what it must not contradict.
+struct Comparison: Sendable {
+    var isWanted = false
+    var isOutstanding = false
+    var retryAt: Duration?
+    /// It was answered once since the start.
+    var isKnown = false
+    /// Jobs that ended while it was under way.
+    var settled: Set<JobKey> = []
+}
+
+/// `task.list`: now and then, and if an answer leaves something open.
+struct Listing: Sendable {
+    var isWanted = false
+    var isOutstanding = false
+    var last = Duration.zero
+}
