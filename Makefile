@@ -47,9 +47,8 @@ check-client: ## Builds and runs a package that depends on TransferNetworking al
 check-documentation: ## Builds the pages of TransferNetworking; warnings are errors.
 	scripts/check-documentation
 
-check-fleet: ## Tests dld-fleet against PostgreSQL in its long forms, and measures claims.
+check-fleet: ## Tests dld-fleet against PostgreSQL in its long forms, plays 1,000 nodes, measures claims, and writes Tests/Fleet/RESULTS.md.
 	DLD_LONG_TESTS=1 scripts/check-fleet
-	Benchmarks/fleet/claims.py
 
 check-fresh: ## Runs `make run` and `make test` in a bare Debian with only Swift; FILTER=… runs only matching tests.
 	CHECK_FRESH_TEST_FILTER='$(FILTER)' scripts/check-fresh

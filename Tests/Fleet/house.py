@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ from support import CHECKOUT, PATIENCE, DatabaseTest, Row, Server, Value, eventu
 
 sys.path.insert(0, str(CHECKOUT / "clients" / "python"))
 
-import dld  # noqa: E402
+import dld  # noqa: E402  # type: ignore[import-not-found, unused-ignore]
 
 #: The folder of the built programs.
 BINARIES = pathlib.Path(os.environ.get("DLD_BINARIES") or CHECKOUT / ".build" / "debug")
@@ -39,13 +40,21 @@ QUICK: dict[str, Any] = {"lease": "3s", "renew": "1s", "poll": "1s", "progressIn
                          "handBackAfter": "2s", "drainLimit": "60s", "localAttempts": 1, "logLevel": "debug"}
 
 
-class Origin:
-    """A server of files on the loopback. A path has the same bytes each time; what goes wrong is planned by path."""
+class Listener(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    #: Nodes connect all at once.
+    request_queue_size = 128
 
-    def __init__(self) -> None:
+
+class Origin:
+    """A server of files. A path has the same bytes each time; what goes wrong is planned by path."""
+
+    def __init__(self, address: str = "127.0.0.1") -> None:
+        self.address = address
         self.lock = threading.Lock()
-        #: The header fields of each request, by path.
+        #: The header fields of each request, by path, and when each came.
         self.requests: dict[str, list[Any]] = defaultdict(list)
+        self.times: dict[str, list[float]] = defaultdict(list)
         #: Paths, in the order of their requests.
         self.order: list[str] = []
         #: Bytes of bodies that were sent, by path.
@@ -57,8 +66,7 @@ class Origin:
         self.most: dict[str, int] = defaultdict(int)
         self._plans: dict[str, list[Any]] = {}
         self._gates: dict[str, tuple[int, threading.Event]] = {}
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self.server.daemon_threads = True
+        self.server = Listener((address, 0), self._handler())
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,))
         self.thread.start()
 
@@ -71,14 +79,14 @@ class Origin:
 
     @property
     def host(self) -> str:
-        return f"127.0.0.1:{self.server.server_address[1]}"
+        return f"{self.address}:{self.server.server_address[1]}"
 
     @property
     def now(self) -> int:
         return sum(self.running.values())
 
-    def url(self, path: str, name: str = "127.0.0.1") -> str:
-        return f"http://{self.host.replace('127.0.0.1', name)}{path}"
+    def url(self, path: str, name: str | None = None) -> str:
+        return f"http://{self.host.replace(self.address, name or self.address)}{path}"
 
     def body(self, path: str) -> bytes:
         return random.Random(path).randbytes(self.sizes.get(path, 1000))
@@ -106,6 +114,8 @@ class Origin:
     def _handler(origin) -> type[http.server.BaseHTTPRequestHandler]:  # noqa: N805
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            counts = False
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -118,10 +128,12 @@ class Origin:
             def counted(self) -> Iterator[Any]:
                 with origin.lock:
                     origin.requests[self.path].append(self.headers)
+                    origin.times[self.path].append(time.monotonic())
                     origin.order.append(self.path)
                     host = self.headers["Host"]
                     origin.running[host] += 1
                     origin.most[host] = max(origin.most[host], origin.running[host])
+                    self.counts = True
                     plan = origin._plans.get(self.path)
                     step = plan.pop(0) if plan else 200
                 try:
@@ -129,8 +141,13 @@ class Origin:
                 except OSError:
                     self.close_connection = True
                 finally:
-                    with origin.lock:
-                        origin.running[host] -= 1
+                    self.leave()
+
+            def leave(self) -> None:
+                """The request is no longer under way: whoever has its last byte may send another before this one knows."""
+                with origin.lock:
+                    origin.running[self.headers["Host"]] -= self.counts
+                    self.counts = False
 
             def do_GET(self) -> None:  # noqa: N802
                 with self.counted() as step:
@@ -156,6 +173,8 @@ class Origin:
             do_POST = do_PUT  # noqa: N815
 
             def answer(self, status: int, fields: dict[str, str], length: int = 0) -> None:
+                if not length:
+                    self.leave()
                 self.send_response(status)
                 for name, value in {"Content-Length": str(length), **fields}.items():
                     self.send_header(name, value)
@@ -164,8 +183,11 @@ class Origin:
             def send(self, body: bytes, first: int, resets: bool) -> None:
                 gate = origin._gates.get(self.path)
                 last = len(body) // 2 if resets else len(body) if gate is None else max(gate[0], first)
-                self.write(body[first:last])
+                if gate is not None or resets:
+                    self.write(body[first:last])
+                    first = last
                 if resets:
+                    self.leave()
                     self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                     # An orderly end would come before the reset.
                     os.close(self.connection.detach())
@@ -174,7 +196,10 @@ class Origin:
                     while not gate[1].wait(0.02):
                         if select.select([self.connection], [], [], 0)[0] and not self.connection.recv(1, socket.MSG_PEEK):
                             raise ConnectionResetError
-                    self.write(body[last:])
+                final = max(first, len(body) - 1)
+                self.write(body[first:final])
+                self.leave()
+                self.write(body[final:])
 
             def write(self, piece: bytes) -> None:
                 self.wfile.write(piece)
@@ -264,6 +289,8 @@ class Program:
 
     def __init__(self, name: str, log: pathlib.Path, *arguments: str, **variables: str) -> None:
         self.name, self.log, self.arguments, self.variables = name, log, arguments, variables
+        #: Words before the command, which end as the program itself: `ip netns exec …`.
+        self.prefix: tuple[str, ...] = ()
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -272,8 +299,8 @@ class Program:
             raise AssertionError(f"{program} is missing: build it, or name its folder in DLD_BINARIES")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("DLD_", "XDG_", "PG"))}
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen([program, *self.arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env=environment | self.variables)
+            self.process = subprocess.Popen([*self.prefix, program, *self.arguments], stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, env=environment | self.variables)
 
     def signal(self, number: signal.Signals) -> None:
         assert self.process is not None
@@ -302,7 +329,7 @@ class Program:
 class Machine:
     """One machine: a dld, and beside it a node."""
 
-    def __init__(self, server: pathlib.Path, database: str, name: str, login: str, settings: dict[str, Any]) -> None:
+    def __init__(self, server: pathlib.Path | str, database: str, name: str, login: str, settings: dict[str, Any]) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dld-machine-"))
         self.name, self.files, self.socket = name, self.folder / "files", self.folder / "state" / "dld.sock"
         for part in ("state", "run", "files"):
@@ -367,13 +394,17 @@ class Machine:
 class FleetTest(DatabaseTest):
     """A test with a database and an origin of its own, and machines on demand."""
 
+    #: Where the origin listens.
+    address = "127.0.0.1"
+
     def setUp(self) -> None:
         super().setUp()
         self.machines: list[Machine] = []
-        self.origin = Origin()
+        self.origin = Origin(self.address)
         self.addCleanup(self.origin.end)
 
-    def machine(self, name: str = "a", starts: bool = True, server: pathlib.Path | None = None, **settings: Any) -> Machine:
+    def machine(self, name: str = "a", starts: bool = True, server: pathlib.Path | str | None = None,
+                **settings: Any) -> Machine:
         login = "node_b" if name == "b" else "node_a"
         machine = Machine(server or self.server.folder, self.database, name, login, settings)
         self.addCleanup(machine.end)
@@ -400,7 +431,7 @@ class FleetTest(DatabaseTest):
         self.origin.hold(path)
         self.add(self.origin.url(path, "localhost"), labels=[name], **options)
 
-    def eventually(self, condition: Callable[[], Value], what: str) -> Value:
+    def eventually(self, condition: Callable[[], Value | None], what: str) -> Value:
         """Fails with what the machines said."""
         try:
             return eventually(condition, what)

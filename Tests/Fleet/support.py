@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import pathlib
 import pwd
@@ -34,7 +35,7 @@ Value = TypeVar("Value")
 Row = Any
 
 
-def eventually(condition: Callable[[], Value], what: str, patience: float = PATIENCE) -> Value:
+def eventually(condition: Callable[[], Value | None], what: str, patience: float = PATIENCE) -> Value:
     """Returns the first true value of a condition."""
     deadline = time.monotonic() + patience
     while True:
@@ -44,6 +45,13 @@ def eventually(condition: Callable[[], Value], what: str, patience: float = PATI
         if time.monotonic() > deadline:
             raise AssertionError(f"{what} did not happen within {patience:g} s")
         time.sleep(0.01)
+
+
+def record(what: str, bar: str, seen: str, kept: bool = True) -> None:
+    """Adds a row to the results of this run, if there are any (Benchmarks/fleet/results.py)."""
+    if path := os.environ.get("DLD_FLEET_RESULTS"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"what": what, "bar": bar, "seen": seen, "kept": kept}) + "\n")
 
 
 def programs() -> pathlib.Path:
@@ -58,9 +66,10 @@ def programs() -> pathlib.Path:
 
 
 class Server:
-    """A PostgreSQL on a Unix socket in a folder of its own. It has no port."""
+    """A PostgreSQL on a Unix socket in a folder of its own. It has no port, unless it is given an address."""
 
-    def __init__(self, *settings: str) -> None:
+    def __init__(self, *settings: str, address: str = "") -> None:
+        self.address = address
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="dld-fleet-"))
         self.settings = ("fsync=off", "autovacuum_naptime=1s", "max_connections=100", *settings)
         self.process: subprocess.Popen[bytes] | None = None
@@ -78,10 +87,14 @@ class Server:
         if not data.exists():
             self._run(binaries / "initdb", "--pgdata", data, "--username=postgres", "--auth=trust", "--encoding=UTF8",
                       "--locale=C", "--no-sync")
+            if self.address:
+                with (data / "pg_hba.conf").open("a") as rules:
+                    rules.write(f"host all all {self.address}/24 trust\n")
         options = [word for setting in self.settings for word in ("-c", setting)]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [*self.prefix, binaries / "postgres", "-D", data, "-k", self.folder, "-c", "listen_addresses=", *options],
+                [*self.prefix, binaries / "postgres", "-D", data, "-k", self.folder, "-c", f"listen_addresses={self.address}",
+                 *options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
         eventually(self._answers, "PostgreSQL answers")
 
@@ -100,7 +113,7 @@ class Server:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def connect(self, database: str = "postgres", user: str = "postgres", **options: Any) -> psycopg.Connection[Row]:
-        options = {"autocommit": True, "row_factory": psycopg.rows.namedtuple_row} | options
+        options = dict[str, Any](autocommit=True, row_factory=psycopg.rows.namedtuple_row) | options
         return psycopg.connect(host=str(self.folder), dbname=database, user=user, **options)
 
     def prepare(self) -> None:
@@ -143,6 +156,12 @@ def migrate(connection: psycopg.Connection[Row]) -> None:
     with connection.transaction():
         for path in SCHEMA:
             connection.execute(path.read_bytes())
+
+
+def value(connection: psycopg.Connection[Row], query: Any, arguments: Any = None) -> Any:
+    """The first value of the first row; null if there is none."""
+    row = connection.execute(query, arguments).fetchone()
+    return None if row is None else row[0]
 
 
 def spec(url: str = "https://files.example/one.iso", **members: Any) -> Jsonb:
@@ -206,14 +225,12 @@ class Node:
 
     def finish(self, id: int, epoch: int, outcome: str = "done", detail: Any = None, delay: str | None = "5 s") -> str:
         given = {"size": 1} if outcome == "done" else {"code": "network.connect"}
-        return str(self.connection.execute(
-            "SELECT dld.finish(%s, %s, %s, %s, %s, %s)",
-            (self.name, id, epoch, outcome, Jsonb(given if detail is None else detail), delay)).fetchone()[0])
+        return str(value(self.connection, "SELECT dld.finish(%s, %s, %s, %s, %s, %s)",
+                         (self.name, id, epoch, outcome, Jsonb(given if detail is None else detail), delay)))
 
     def release(self, id: int, epoch: int, resume: Any = None) -> str:
-        return str(self.connection.execute(
-            "SELECT dld.release(%s, %s, %s, %s)",
-            (self.name, id, epoch, None if resume is None else Jsonb(resume))).fetchone()[0])
+        return str(value(self.connection, "SELECT dld.release(%s, %s, %s, %s)",
+                         (self.name, id, epoch, None if resume is None else Jsonb(resume))))
 
 
 class DatabaseTest(unittest.TestCase):
@@ -252,10 +269,10 @@ class DatabaseTest(unittest.TestCase):
     def limit(self, host: str, most: int | None, pool: str = "default") -> None:
         self.otto.execute("SELECT dld.set_limit(%s, %s, %s)", (pool, host, most))
 
-    def cancel(self, id: int) -> str | None:
+    def cancel(self, id: int) -> Any:
         return self.value(self.ann, "SELECT dld.cancel(%s)", (id,))
 
-    def retry(self, id: int, most: int | None = None) -> str | None:
+    def retry(self, id: int, most: int | None = None) -> Any:
         return self.value(self.ann, "SELECT dld.retry(%s, %s)", (id, most))
 
     def job(self, id: int) -> Row:
@@ -268,8 +285,7 @@ class DatabaseTest(unittest.TestCase):
 
     @staticmethod
     def value(connection: psycopg.Connection[Row], query: Any, arguments: Any = None) -> Any:
-        row = connection.execute(query, arguments).fetchone()
-        return None if row is None else row[0]
+        return value(connection, query, arguments)
 
     def refuses(self, code: str, action: Callable[..., object], *arguments: Any) -> None:
         with self.assertRaises(psycopg.Error) as caught:
