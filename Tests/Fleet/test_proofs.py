@@ -5,13 +5,16 @@ DLD_FLEET_JOBS says how many jobs the first test has. Numbers go to the results 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -34,6 +37,8 @@ DAY = 86_400
 def setUpModule() -> None:
     if not os.environ.get("DLD_LONG_TESTS"):
         raise unittest.SkipTest("takes long; set DLD_LONG_TESTS=1")
+    # timeout(1) sends it; the networks must go all the same.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     support.open_server("log_line_prefix=%m %d %u ")
 
 
@@ -237,12 +242,15 @@ class Partitions(FleetTest):
     @classmethod
     def setUpClass(cls) -> None:
         if os.getuid() or not all(map(shutil.which, ("ip", "iptables"))):
+            support.record("partitions of node and database", "as section 4", "not run: root, ip and iptables are needed", False)
             raise unittest.SkipTest("needs root, ip and iptables")
         try:
             cls.network = Network()
         except OSError as error:
+            support.record("partitions of node and database", "as section 4", f"not run: {error}", False)
             raise unittest.SkipTest(f"network namespaces cannot be made: {error}") from None
         cls.addClassCleanup(cls.network.end)
+        atexit.register(cls.network.end)
         cls.server, cls.address = Server(address=cls.network.database), cls.network.origin
         cls.addClassCleanup(cls.server.end)
         cls.server.start()

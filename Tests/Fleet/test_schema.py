@@ -219,7 +219,7 @@ class Enqueue(DatabaseTest):
             {"specs": [None]}, {"specs": [spec()] * 10_001},
         ] + [{"specs": [spec(), bad]} for bad in [
             Jsonb([]), Jsonb("x"), Jsonb(None), Jsonb({}), Jsonb({"url": ""}), Jsonb({"url": 7}), spec("no url"),
-            spec("https://"), spec("https:///a"), spec("https://h:x/"), spec("https://h:70000/"), spec("http:h/a"),
+            spec("https://"), spec("https:///a"), spec("https://./a"), spec("https://h:x/"), spec("https://h:70000/"), spec("http:h/a"),
             spec("https://a\\@b/"), spec("https://a b/"), spec(kind="stream"), spec(kind=None), spec(clientToken="x"),
             spec(resumeData="x"), spec(description="x" * 65_536),
         ]]:

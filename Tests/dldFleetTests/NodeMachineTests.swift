@@ -205,7 +205,9 @@ private struct Bench {
     }
 
     /// dld lets one task try a host that does not answer, and keeps the others of that host in its queue.
-    @Test(arguments: [("h", TaskState.queued, true), ("h", .running, false), ("other", .queued, false)])
+    @Test(arguments: [
+        ("h", TaskState.queued, true), ("h", .running, false), ("other", .queued, false),
+    ])
     func whatIsQueuedForASilentHostLeavesToo(host: String, state: TaskState, leaves: Bool) {
         var bench = Bench.connected()
         let jobs = [1, 2, 3].map { id in
@@ -214,9 +216,20 @@ private struct Bench {
         bench.send(.claimed(jobs, sentAt: .zero))
         for job in jobs { bench.send(.added(job.key, .task(TaskID(job.key.id), .queued))) }
         bench.send(.event(TaskEvent(sequence: 1, task: TaskID(3), change: .state(state, nil))))
+        // One that only tries the host has no bytes.
+        bench.send(.event(TaskEvent(sequence: 1, task: TaskID(2), change: .state(.queued, nil))))
+        if state == .running {
+            bench.send(.event(TaskEvent(task: TaskID(3), change: .progress(bytes: 1, total: 9, rate: 1))))
+        }
+        let late = LeasedJob(key: JobKey(4, 1), pool: "default", spec: [:], host: "h")
         let wait = Wait(reason: "network", error: JobError("network.connect", "", retryable: true))
         bench.send(.event(TaskEvent(sequence: 2, task: TaskID(1), change: .state(.waiting, wait))))
-        bench.now += .seconds(60)
+        bench.now += .seconds(59)
+        bench.send(.tick)
+        bench.send(.claimed([late], sentAt: bench.now))
+        bench.send(.added(late.key, .task(TaskID(4), .queued)))
+        #expect(bench.machine.works[late.key]?.stage == .running, "it was not claimed")
+        bench.now += .seconds(1)
         let stopped = bench.send(.tick).compactMap { if case .stop(let key, _) = $0 { key.id } else { nil } }
         #expect(stopped == (leaves ? [1, 2, 3] : [1]))
         guard leaves else { return }

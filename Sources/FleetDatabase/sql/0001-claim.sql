@@ -82,7 +82,8 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off S
 DECLARE
     me record;
     -- While the server was away, no node could renew. For one more lease, those from before its start are not taken.
-    since timestamptz := CASE WHEN now() < pg_postmaster_start_time() + lease THEN pg_postmaster_start_time() ELSE '-infinity' END;
+    since timestamptz := CASE WHEN now() BETWEEN pg_postmaster_start_time() AND pg_postmaster_start_time() + lease
+        THEN pg_postmaster_start_time() ELSE '-infinity' END;
     need int := least(n, 1000);
     looked boolean;
     late boolean;

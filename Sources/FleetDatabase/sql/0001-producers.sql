@@ -16,7 +16,7 @@ BEGIN
     IF port > 65535 OR length(parts[2]) > 255 THEN
         RETURN NULL;
     END IF;
-    RETURN lower(rtrim(parts[2], '.')) || CASE
+    RETURN lower(nullif(rtrim(parts[2], '.'), '')) || CASE
         WHEN port IS NULL
             OR port = CASE scheme WHEN 'http' THEN 80 WHEN 'https' THEN 443 WHEN 'ftp' THEN 21 WHEN 'ftps' THEN 990
                                   WHEN 'sftp' THEN 22 END THEN ''

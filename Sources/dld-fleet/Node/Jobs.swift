@@ -1,3 +1,4 @@
+import TransferCore
 import TransferModel
 
 /// One lease: a job and the number of its claim. A task carries it as its `clientToken`.
@@ -49,8 +50,6 @@ struct JobError: Error, Hashable, Sendable {
     var message: String
     var retryable = false
     var details: [String: JSONValue] = [:]
-    /// A folder of the policy cannot be written, so it is no fault of the job.
-    var isOfNode = false
 
     init(_ code: String, _ message: String, retryable: Bool = false, details: [String: JSONValue] = [:]) {
         self.code = code
@@ -59,27 +58,18 @@ struct JobError: Error, Hashable, Sendable {
         self.details = details
     }
 
-    /// URLs are shown as in `dld.overview`, without queries: all producers see the errors of a pool.
+    /// URLs are shown without what is secret in them: all producers see the errors of a pool.
     init(_ error: TransferError) {
-        let details = error.details.mapValues { value in value.stringValue.map { .string(Self.shown($0)) } ?? value }
         self.init(
-            error.code.rawValue, Self.shown(error.message), retryable: error.retryable, details: details)
-    }
-
-    private static func shown(_ text: String) -> String {
-        text.split(separator: " ", omittingEmptySubsequences: false).map { word in
-            word.contains("://") ? word.prefix { $0 != "?" && $0 != "#" } : word
-        }.joined(separator: " ")
+            error.code.rawValue, URLRules.maskingURLs(in: error.message), retryable: error.retryable,
+            details: error.details.mapValues { value in
+                value.stringValue.map { .string(URLRules.maskingURLs(in: $0)) } ?? value
+            })
     }
 
     /// Somebody else ended the local task.
     static let cancelled = JobError(
         ErrorCode.cancelled.rawValue, "Somebody cancelled, removed or paused the task at the node.", retryable: true)
-
-    /// The node is at fault, not the job: it is handed back uncounted.
-    var isLocal: Bool {
-        isOfNode || [.diskFull, .diskQuota, .diskIO, .limitReached].contains(ErrorCode(rawValue: code))
-    }
 
     /// `jobs.error` but for its time, which the writer adds.
     func json(node: String, attempt: Int?) -> JSONValue {

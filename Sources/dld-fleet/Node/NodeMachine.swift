@@ -87,7 +87,7 @@ struct NodeMachine: Sendable {
         case .tick: break
         case .terminate:
             terminatesAt = terminatesAt == nil ? now + settings.drainLimit : now
-            log("The node ends when its \(leaseCount) jobs have ended or were handed back.")
+            log("The node ends; \(leaseCount) jobs are left.")
         case .settings(var new):
             new.name = settings.name
             settings = new
@@ -159,10 +159,13 @@ extension NodeMachine {
         renewals.answered()
         if let drain {
             let since = drainsSince ?? now
-            if drainsSince == nil { log("The node is drained.") }
+            if drainsSince == nil { log("The node drains.") }
             (drainsSince, drainsAt) = (since, since + (drain.limit ?? settings.drainLimit))
         } else {
-            if drainsAt != nil { pace.restart() }
+            if drainsAt != nil {
+                pace.restart()
+                log("The node works again.")
+            }
             (drainsSince, drainsAt) = (nil, nil)
         }
         for (key, verdict) in verdicts.sorted(by: { $0.key < $1.key }) {
@@ -367,7 +370,7 @@ extension NodeMachine {
         case .sessionNotFound?, .sessionInvalidated?, .shuttingDown?:
             effects.append(.openSession)
             unanswered(key)
-        case .some where error.isLocal: leaveLocally(key, error)
+        case .some where settings.policy.isLocal(error): leaveLocally(key, error)
         case .some, nil:
             if work.usesResumeData, work.job?.resume != nil {
                 works[key]?.usesResumeData = false
@@ -394,7 +397,7 @@ extension NodeMachine {
             move(key, .telling(Work.End(outcome: .done, detail: result)))
         case .failed:
             let error = report.error ?? .cancelled
-            if error.isLocal { return leaveLocally(key, error) }
+            if settings.policy.isLocal(error) { return leaveLocally(key, error) }
             move(key, .telling(end(of: work, error, retryAfter: report.retryAfter)))
         case .cancelled: endCancelled(key)
         case .queued, .running, .waiting, .paused: move(key, .running)
@@ -408,7 +411,7 @@ extension NodeMachine {
 
     /// The node's disk or one of its limits is at fault.
     private mutating func leaveLocally(_ key: JobKey, _ error: JobError) {
-        log("This node cannot do the job now.", key, code: error.code, isWarning: true)
+        log("This node cannot do the job now: \(error.message)", key, code: error.code, isWarning: true)
         pace.diskFull(until: now + settings.handBackAfter)
         move(key, .releasing(nil))
     }
@@ -493,7 +496,7 @@ extension NodeMachine {
             if let moment = work.leaves(settings), moment <= now, let stuck = work.stuck {
                 switch stuck.cause {
                 case .network, .paused:
-                    for (key, work) in works.leaving(with: key) {
+                    for (key, work) in works.leaving(with: key, settings, at: now) {
                         stop(key, then: .tell(end(of: work, stuck.error ?? .cancelled)))
                     }
                 case .disk:

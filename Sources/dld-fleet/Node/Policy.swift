@@ -1,3 +1,4 @@
+import Glibc
 import TransferModel
 
 /// What an administrator lets the jobs of a node do (contract, section 3, `policy` and "Spec"). Producers are not
@@ -50,6 +51,7 @@ extension Policy {
         "connections", "timeoutIntervalForRequest", "timeoutIntervalForResource", "retry", "preserveTime",
         "description", "tags", "durability", "acceptsAnyStatus",
     ]
+    private static let localCodes: Set<ErrorCode?> = [.diskFull, .diskQuota, .diskIO, .limitReached]
     private static let credentialMembers: Set<String> = ["username", "password", "bearer", "cookies"]
     private static let credentialHeaders: Set<String> = ["authorization", "cookie", "proxy-authorization"]
     private static let uploadMethods: Set<String> = ["PUT", "POST", "PATCH"]
@@ -98,6 +100,7 @@ extension Policy {
     /// With other protocols the server names the place that the bytes go to, and dld asks nobody about its host.
     private func keepInSight(_ spec: inout TaskSpec) throws(JobError) {
         switch spec.uploadProtocol {
+        case nil where spec.method != nil: break  // dld derives `post` or `put` from it.
         case nil, "auto": spec.uploadProtocol = UploadProtocol.put.rawValue
         case "put", "post", "multipart": break
         case let other?:
@@ -114,6 +117,18 @@ extension Policy {
             return JobError("policy.host", "A redirect leads to an address that cannot be judged.")
         }
         return refusal(of: target)
+    }
+
+    /// The node is at fault, not the job, which is handed back uncounted: also if a folder of the policy, or one above it,
+    /// cannot be written.
+    func isLocal(_ error: JobError) -> Bool {
+        let code = ErrorCode(rawValue: error.code)
+        guard code == .destinationNotWritable, let path = error.details["path"]?.stringValue else {
+            return Self.localCodes.contains(code)
+        }
+        // An unwritable file system is never the choice of a job.
+        return error.details["errno"] == .integer(Int64(EROFS))
+            || folders.contains { "\($0.path)/".hasPrefix(path == "/" ? path : path + "/") }
     }
 
     private func decoded(_ json: JSONValue) throws(JobError) -> TaskSpec {

@@ -180,12 +180,16 @@ struct Work: Hashable, Sendable {
 
 extension [JobKey: Work] {
     /// The stuck task, and those that leave the node with it: while one task tries a host that does not answer, dld keeps
-    /// the others of that host in its queue.
-    func leaving(with key: JobKey) -> Self {
+    /// the others of that host in its queue, and they have waited as long.
+    func leaving(with key: JobKey, _ settings: NodeSettings, at now: Duration) -> Self {
         guard let first = self[key] else { return [:] }
         let kin = filter { $0.value.stage == .running && $0.value.job?.host == first.job?.host }
-        let isSilent = first.stuck?.cause == .network && !kin.values.contains { $0.state == .running }
-        return kin.filter { $0.key == key || isSilent && $0.value.state == .queued }
+        // Another that tries the host has no bytes yet.
+        let answers = kin.values.contains { $0.state == .running && $0.progress != nil }
+        return kin.filter { other, work in
+            let waits = work.state == .queued && work.firstSeen + settings.handBackAfter <= now
+            return other == key || first.stuck?.cause == .network && !answers && waits
+        }
     }
 }
 

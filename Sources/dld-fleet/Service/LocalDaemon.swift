@@ -19,7 +19,7 @@ final class LocalDaemon: Sendable {
     static let session = "fleet"
     private static let firstPause = Duration.milliseconds(200)
     private static let longestPause = Duration.seconds(5)
-    /// For the answer to a call.
+    /// For a connection, and for a file system.
     private static let patience = Duration.seconds(20)
 
     private let sockets: [String]
@@ -102,16 +102,6 @@ final class LocalDaemon: Sendable {
         /// Does nothing once the connection has gone.
         func send(_ effect: Effect) { sink.yield(effect) }
 
-        /// Closes the connection if dld does not answer in time, as one that hangs cannot be told from one that has gone.
-        private func call<M: RPCMethod>(_ method: M, _ parameters: M.Parameters) async throws -> M.Result {
-            let watch = Task {
-                try await Task.sleep(for: LocalDaemon.patience)
-                await client.close()
-            }
-            defer { watch.cancel() }
-            return try await client.call(method, parameters)
-        }
-
         fileprivate func perform(_ effects: AsyncStream<Effect>) async {
             await withDiscardingTaskGroup { group in
                 for await effect in effects {
@@ -134,7 +124,7 @@ final class LocalDaemon: Sendable {
 
         fileprivate func openSession() async throws {
             let configuration = node.withLock { $0.policy.session }
-            _ = try await call(
+            _ = try await client.call(
                 Methods.openSession, .init(id: LocalDaemon.session, kind: .background, configuration: configuration))
         }
 
@@ -142,7 +132,7 @@ final class LocalDaemon: Sendable {
             var tasks: [LocalTask] = []
             var cursor: String?
             repeat {
-                let page = try await call(
+                let page = try await client.call(
                     Methods.listTasks,
                     .init(session: LocalDaemon.session, order: .oldest, cursor: cursor, limit: ListTasks.largestLimit))
                 tasks += page.tasks.compactMap(LocalTask.init)
@@ -155,24 +145,24 @@ final class LocalDaemon: Sendable {
             switch effect {
             case .add(let job, let resuming): tell(.added(job.key, try await add(job, resuming)))
             case .stop(let key, let task):
-                let result = try await call(Methods.cancelTasks, CancelTasks(ControlSelection(ids: [task])))
+                let result = try await client.call(Methods.cancelTasks, CancelTasks(ControlSelection(ids: [task])))
                 tell(.stopped(key, hasEnded: !result.skipped.isEmpty))
             case .collect(let key, let task): tell(.collected(key, resume: try await resumeData(of: task)))
             case .inspect(let key, let task): tell(.inspected(key, try await report(of: task)))
             case .pause(let key, let task):
-                _ = try await call(Methods.pauseTasks, ControlSelection(ids: [task]))
+                _ = try await client.call(Methods.pauseTasks, ControlSelection(ids: [task]))
                 tell(.controlled(key))
             case .resume(let key, let task):
-                _ = try await call(Methods.resumeTasks, ControlSelection(ids: [task]))
+                _ = try await client.call(Methods.resumeTasks, ControlSelection(ids: [task]))
                 tell(.controlled(key))
             case .discard(let key, let task, let deleteFile):
                 let selection = ControlSelection(ids: [task])
-                _ = try await call(Methods.cancelTasks, CancelTasks(selection))
-                _ = try await call(Methods.removeTasks, RemoveTasks(selection, deleteFile: deleteFile))
+                _ = try await client.call(Methods.cancelTasks, CancelTasks(selection))
+                _ = try await client.call(Methods.removeTasks, RemoveTasks(selection, deleteFile: deleteFile))
                 tell(.discarded(key))
             case .follow(let decision, let sequence):
                 do {
-                    _ = try await call(
+                    _ = try await client.call(
                         Methods.answerDecision, AnswerDecision(id: DecisionID(decision), action: .follow))
                 } catch is TransferError {
                     // The question is closed.
@@ -181,7 +171,7 @@ final class LocalDaemon: Sendable {
             case .list: tell(.listed(try await tasks()))
             case .openSession: try await openSession()
             case .acknowledge(let sequence):
-                _ = try await call(
+                _ = try await client.call(
                     Methods.acknowledgeEvents,
                     .init(subscriber: LocalDaemon.session, sequence: SequenceNumber(sequence)))
             default: break
@@ -191,11 +181,11 @@ final class LocalDaemon: Sendable {
         private func add(_ job: LeasedJob, _ resuming: Bool) async throws -> Input.AddAnswer {
             let node = node.withLock { $0 }
             do {
-                let spec = try await Self.apart("fleet-paths") {
+                let spec = try await Self.apart("fleet-paths", LocalDaemon.patience) {
                     try node.policy.task(
                         for: job, localAttempts: node.localAttempts, resuming: resuming, resolve: ResolvedPath.of)
                 }
-                let added = try await call(
+                let added = try await client.call(
                     Methods.addTasks, .init(session: LocalDaemon.session, tasks: [spec])
                 ).tasks
                 guard let first = added.first else { return .removed }
@@ -204,23 +194,14 @@ final class LocalDaemon: Sendable {
             } catch let error as JobError {
                 return .refused(error)
             } catch let error as TransferError {
-                return .refused(try await attributed(JobError(error)))
+                return .refused(JobError(error))
             }
-        }
-
-        /// Tells a folder that this node cannot write from one that only the job cannot.
-        private func attributed(_ error: JobError) async throws -> JobError {
-            guard error.code == ErrorCode.destinationNotWritable.rawValue else { return error }
-            let folders = node.withLock { $0.policy.folders.map(\.path) }
-            var error = error
-            error.isOfNode = try await Self.apart("fleet-paths") { !folders.allSatisfy(ResolvedPath.isWritableFolder) }
-            return error
         }
 
         private func resumeData(of task: TaskID) async throws -> JSONValue? {
             do {
-                let view = try await call(Methods.getTask, .init(id: task))
-                let data = try await call(Methods.takeResumeData, .init(id: task)).resumeData
+                let view = try await client.call(Methods.getTask, .init(id: task))
+                let data = try await client.call(Methods.takeResumeData, .init(id: task)).resumeData
                 return [
                     "data": .string(data), "node": .string(node.withLock { $0.name }),
                     "bytes": .integer(view.bytesReceived),
@@ -233,7 +214,7 @@ final class LocalDaemon: Sendable {
         private func report(of task: TaskID) async throws -> EndReport? {
             let view: TaskView
             do {
-                view = try await call(Methods.getTask, .init(id: task))
+                view = try await client.call(Methods.getTask, .init(id: task))
             } catch let error as TransferError where error.code == .taskNotFound {
                 return nil
             }
@@ -250,7 +231,6 @@ final class LocalDaemon: Sendable {
                 report.retryAfter = RetryAfter.parse(later, now: clock ?? Timestamp(milliseconds: 0))
                     .map { .seconds($0.rawValue) }
             }
-            if let error = report.error { report.error = try await attributed(error) }
             guard view.state == .completed else { return report }
             switch view.spec.kind {
             case .download:
@@ -264,7 +244,7 @@ final class LocalDaemon: Sendable {
         /// The whole body, unless it is longer than the table takes.
         private func body(of task: TaskID, length: Int64) async throws -> String? {
             let most: Int64 = 64 << 10
-            let piece = try await call(Methods.readBody, .init(id: task, offset: 0, length: most))
+            let piece = try await client.call(Methods.readBody, .init(id: task, offset: 0, length: most))
             return piece.eof ? piece.data : nil
         }
 
@@ -278,9 +258,10 @@ final class LocalDaemon: Sendable {
         }
 
         /// Does what may take minutes, or hang with its file system, on a thread of its own.
-        /// - Throws: what `body` throws; `CancellationError` as soon as the task is cancelled, whatever the thread does.
+        /// - Throws: what `body` throws; `disk.io` after `patience`, and `CancellationError` as soon as the task is
+        ///   cancelled, whatever the thread does.
         private static func apart<Value: Sendable>(
-            _ name: String, _ body: @escaping @Sendable () throws -> Value
+            _ name: String, _ patience: Duration? = nil, _ body: @escaping @Sendable () throws -> Value
         ) async throws -> Value {
             let (values, sink) = AsyncThrowingStream<Value, any Error>.makeStream()
             let isStarted = NamedThread.start(name) {
@@ -292,6 +273,13 @@ final class LocalDaemon: Sendable {
                 }
             }
             guard isStarted else { throw CancellationError() }
+            let watch = patience.map { patience in
+                Task {
+                    try await Task.sleep(for: patience)
+                    sink.finish(throwing: TransferError(.diskIO, "The file system does not answer."))
+                }
+            }
+            defer { watch?.cancel() }
             for try await value in values { return value }
             throw CancellationError()
         }
@@ -300,8 +288,6 @@ final class LocalDaemon: Sendable {
 
 /// The file system behind `Policy`'s checks.
 enum ResolvedPath {
-    static func isWritableFolder(_ path: String) -> Bool { access(path + "/", W_OK | X_OK) == 0 }
-
     /// - Parameter path: absolute, without `..`.
     /// - Returns: the path with the links of its existing part resolved (realpath(3)); nil if that cannot be told.
     static func of(_ path: String) -> String? {

@@ -55,7 +55,6 @@ final class NodeService: Sendable {
             case .came(let tasks, let connection): service.tell(.dld(tasks, connection))
             }
         }
-        service.warnOfFolders()
         let following = Task { await dld.follow() }
         let hearing = Task { for await signal in signals { service.heard(signal, reload) } }
         let failure = await withCheckedContinuation { continuation in
@@ -105,21 +104,12 @@ final class NodeService: Sendable {
             logger.logLevel = new.logLevel
             tell(.input(.settings(changed)))
             logger.notice("The settings were read again.")
-            warnOfFolders()
         } catch {
             logger.error(
                 "The settings have mistakes, so the old ones stay.",
                 metadata: ["error": "\((error as? Failure)?.message ?? "\(error)")"])
         }
         if let status { notifier.ready(status: status) }
-    }
-
-    private func warnOfFolders() {
-        _ = NamedThread.start("fleet-paths") { [node, logger] in
-            for folder in node.withLock({ $0.policy.folders }) where !ResolvedPath.isWritableFolder(folder.path) {
-                logger.warning("A folder of the policy cannot be written.", metadata: ["file": "\(folder.path)"])
-            }
-        }
     }
 
     /// The loop, on a thread of its own.
