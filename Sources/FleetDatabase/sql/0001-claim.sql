@@ -248,7 +248,7 @@ BEGIN
     END LOOP;
 
     RETURN QUERY
-        SELECT j.id, j.lease_epoch, j.pool::text, j.spec::jsonb, j.host, j.priority, j.attempts, j.resume, j.lease_until,
+        SELECT j.id, j.lease_epoch, j.pool::text, j.spec::jsonb, j.host, j.priority::int, j.attempts::int, j.resume, j.lease_until,
             EXISTS (SELECT FROM dld.hosts h WHERE h.pool = j.pool AND h.host = j.host)
         FROM dld.jobs j WHERE j.id = ANY (got) ORDER BY j.priority DESC, j.run_at, j.id;
 END

@@ -40,7 +40,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, dld, pg_t
 BEGIN
     PERFORM dld.check_login(node);
     RETURN QUERY
-        SELECT j.id, j.lease_epoch, j.pool::text, j.spec::jsonb, j.host, j.priority, j.attempts, j.resume, j.lease_until,
+        SELECT j.id, j.lease_epoch, j.pool::text, j.spec::jsonb, j.host, j.priority::int, j.attempts::int, j.resume, j.lease_until,
             EXISTS (SELECT FROM dld.hosts h WHERE h.pool = j.pool AND h.host = j.host)
         FROM dld.jobs j WHERE j.state = 'leased' AND j.lease_node = node ORDER BY j.priority DESC, j.run_at, j.id;
 END
@@ -108,14 +108,15 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'DL002', MESSAGE = format('The outcome %s needs an object as its detail.', outcome);
     END IF;
     UPDATE dld.jobs j SET
-        (state, ended_at, run_at, history) = (
-            SELECT s.next, CASE WHEN s.next <> 'queued' THEN now() END,
-                CASE s.next WHEN 'queued' THEN now() + coalesce(delay, interval '5 s') ELSE j.run_at END,
-                dld.with_entry(j.history, j.attempts, j.lease_epoch, node,
-                    CASE s.next WHEN 'queued' THEN 'requeued' ELSE s.next END,
-                    CASE WHEN outcome <> 'done' THEN detail ->> 'code' END)
-            FROM (SELECT CASE WHEN outcome <> 'transient' THEN outcome WHEN j.cancel_requested THEN 'cancelled'
-                WHEN j.attempts >= j.max_attempts THEN 'failed' ELSE 'queued' END AS next) s),
+        state = CASE WHEN outcome <> 'transient' THEN outcome WHEN j.cancel_requested THEN 'cancelled'
+            WHEN j.attempts >= j.max_attempts THEN 'failed' ELSE 'queued' END,
+        ended_at = CASE WHEN outcome <> 'transient' OR j.cancel_requested OR j.attempts >= j.max_attempts THEN now() END,
+        run_at = CASE WHEN outcome <> 'transient' OR j.cancel_requested OR j.attempts >= j.max_attempts THEN j.run_at
+            ELSE now() + coalesce(delay, interval '5 s') END,
+        history = dld.with_entry(j.history, j.attempts, j.lease_epoch, node,
+            CASE WHEN outcome <> 'transient' THEN outcome WHEN j.cancel_requested THEN 'cancelled'
+                WHEN j.attempts >= j.max_attempts THEN 'failed' ELSE 'requeued' END,
+            CASE WHEN outcome <> 'done' THEN detail ->> 'code' END),
         lease_node = NULL, lease_until = NULL, resume = NULL, result = CASE outcome WHEN 'done' THEN detail END,
         error = CASE outcome WHEN 'done' THEN NULL WHEN 'cancelled' THEN j.error ELSE detail END
     WHERE j.id = finish.id AND CASE j.state WHEN 'leased' THEN j.lease_node = node AND j.lease_epoch = epoch END
@@ -149,7 +150,7 @@ END
 $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA dld FROM PUBLIC;
-REVOKE ALL ON DOMAIN dld.task_spec, dld.name FROM PUBLIC;
+REVOKE ALL ON DOMAIN dld.task_spec, dld.name, dld.priority, dld.attempts, dld.max_attempts, dld.token FROM PUBLIC;
 GRANT USAGE ON SCHEMA dld TO dld_producer, dld_operator, dld_node;
 -- Each program reads the versions first.
 GRANT SELECT ON dld.meta TO dld_producer, dld_operator, dld_node;
