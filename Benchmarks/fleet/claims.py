@@ -14,7 +14,7 @@ import time
 import uuid
 from typing import Any
 
-from load import FINISH_ALL, Server, eventually, fill, processor, record, updates, value
+from load import FINISH_ALL, Server, eventually, processor, queue, record, updates, value
 
 FINISH = "SELECT dld.finish(%s, %s, %s, 'done', '{\"size\":1}')"
 
@@ -50,43 +50,33 @@ def main() -> None:
     parser.add_argument("--limited", type=int, default=0, help="so many of the hosts have a limit of 4")
     parser.add_argument("--ends", choices=("single", "batch", "none"), default="batch")
     options = parser.parse_args()
-    server = Server("fsync=on")
-    try:
-        server.start()
-        server.prepare()
-        database = server.create()
-        with server.connect(database) as owner:
-            for host in range(options.limited):
-                owner.execute("SELECT dld.set_limit('default', %s, 4)", (f"host-{host}.example",))
-            filled = fill(server, database, options.jobs, options.hosts)
-            start: Any = multiprocessing.Barrier(options.nodes + 1)
-            done: Any = multiprocessing.Queue()
-            workers = [multiprocessing.Process(target=work, args=(server, database, f"n{n}", options, start, done))
-                       for n in range(options.nodes)]
-            for worker in workers:
-                worker.start()
-            eventually(lambda: value(
-                owner, "SELECT count(*) = 1 + %s FROM pg_stat_activity WHERE backend_type = 'client backend'",
-                (options.nodes,)), "the producer is gone, the nodes are here")
-            spent = processor(server)
-            start.wait()
-            before = time.monotonic()
-            results = [done.get() for _ in workers]
-            took = time.monotonic() - before
-            for worker in workers:
-                worker.join()
-            spent = processor(server) - spent
-            claims = sum(count for count, _ in results)
-            changes = updates(owner)
-        print(json.dumps({
-            "claimsPerSecond": round(claims / took), "enqueuedPerSecond": round(options.jobs / filled), "claims": claims,
-            "processorMsPerJob": round(1000 * spent / max(claims, 1), 3),
-            "msPerClaimCall": round(1000 * sum(s for _, s in results) / max(claims / 100, 1), 1),
-            "updatesPerJob": round(changes / max(claims, 1), 2), "seconds": round(took, 1)}))
-        record(f"claims a second over {options.jobs:,} jobs, {options.nodes} nodes of the load program, with their ends",
-               "≥ 5,000", f"{claims / took:,.0f}", claims / took >= 5000)
-    finally:
-        server.end()
+    with queue(options) as (server, database, owner, filled):
+        start: Any = multiprocessing.Barrier(options.nodes + 1)
+        done: Any = multiprocessing.Queue()
+        workers = [multiprocessing.Process(target=work, args=(server, database, f"n{n}", options, start, done))
+                   for n in range(options.nodes)]
+        for worker in workers:
+            worker.start()
+        eventually(lambda: value(
+            owner, "SELECT count(*) = 1 + %s FROM pg_stat_activity WHERE backend_type = 'client backend'",
+            (options.nodes,)), "the producer is gone, the nodes are here")
+        spent = processor(server)
+        start.wait()
+        before = time.monotonic()
+        results = [done.get() for _ in workers]
+        took = time.monotonic() - before
+        for worker in workers:
+            worker.join()
+        spent = processor(server) - spent
+        claims = sum(count for count, _ in results)
+        changes = updates(owner)
+    print(json.dumps({
+        "claimsPerSecond": round(claims / took), "enqueuedPerSecond": round(options.jobs / filled), "claims": claims,
+        "processorMsPerJob": round(1000 * spent / max(claims, 1), 3),
+        "msPerClaimCall": round(1000 * sum(s for _, s in results) / max(claims / 100, 1), 1),
+        "updatesPerJob": round(changes / max(claims, 1), 2), "seconds": round(took, 1)}))
+    record(f"claims a second over {options.jobs:,} jobs, {options.nodes} nodes of the load program, with their ends",
+           "≥ 5,000", f"{claims / took:,.0f}", claims / took >= 5000)
 
 
 if __name__ == "__main__":

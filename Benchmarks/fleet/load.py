@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import os
 import pathlib
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Fleet"))
 
 from support import CHECKOUT, Server, eventually, programs, record, value  # noqa: E402
 
-__all__ = ["CHECKOUT", "FINISH_ALL", "Server", "eventually", "fill", "processor", "programs", "record", "updates", "value"]
+__all__ = ["CHECKOUT", "FINISH_ALL", "Server", "eventually", "fill", "processor", "programs", "queue", "record", "updates", "value"]
 
 FINISH_ALL = "SELECT dld.finish(%s, g.id, g.epoch, 'done', '{\"size\":1}') FROM unnest(%s::bigint[], %s::bigint[]) g (id, epoch)"
 
@@ -27,6 +30,22 @@ def fill(server: Server, database: str, jobs: int, hosts: int) -> float:
                 " format('https://host-%%s.example/%%s.iso', n %% %s, n)) FROM generate_series(1, %s) n))",
                 (hosts, min(10_000, jobs - first)))
     return time.monotonic() - before
+
+
+@contextlib.contextmanager
+def queue(options: argparse.Namespace) -> Iterator[tuple[Server, str, Any, float]]:
+    """A server, its database, an owner's connection, and the seconds that the jobs took to fill it."""
+    server = Server("fsync=on")
+    try:
+        server.start()
+        server.prepare()
+        database = server.create()
+        with server.connect(database) as owner:
+            for host in range(options.limited):
+                owner.execute("SELECT dld.set_limit('default', %s, 4)", (f"host-{host}.example",))
+            yield server, database, owner, fill(server, database, options.jobs, options.hosts)
+    finally:
+        server.end()
 
 
 def processor(server: Server) -> float:

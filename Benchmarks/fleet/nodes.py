@@ -17,7 +17,7 @@ import uuid
 from collections import Counter
 from typing import Any
 
-from load import FINISH_ALL, Server, eventually, fill, record, updates, value
+from load import FINISH_ALL, Server, eventually, queue, record, updates, value
 
 CAPACITY = 16
 RENEW = "SELECT * FROM dld.renew(%s, %s, %s::bigint[], %s::bigint[], array_fill(%s::jsonb, ARRAY[%s::int]), '120 s', NULL)"
@@ -148,39 +148,29 @@ def main() -> None:
     parser.add_argument("--limited", type=int, default=50, help="so many of the hosts have a limit of 4")
     parser.add_argument("--patience", type=float, default=900, help="seconds until it gives up")
     options = parser.parse_args()
-    server = Server("fsync=on")
-    try:
-        server.start()
-        server.prepare()
-        database = server.create()
-        with server.connect(database) as owner:
-            for host in range(options.limited):
-                owner.execute("SELECT dld.set_limit('default', %s, 4)", (f"host-{host}.example",))
-            fill(server, database, options.jobs, options.hosts)
-            results, took, wrong = play(server, database, options)
-            wrong += check(owner, results, options)
-            registered = value(owner, "SELECT count(DISTINCT instance) FROM dld.nodes")
-            wrong += [f"{registered} nodes are registered"] if registered != options.nodes else []
-            changes = eventually(lambda: updates(owner), "updates are counted")
-        claims, renewals = (sum(counts) for counts in zip(*((len(c), r) for c, r, _, _ in results), strict=True))
-        calls = {what: sorted(t for _, _, times, _ in results for t in times[what]) for what in ("claim", "renew")}
-        print(json.dumps({
-            "nodes": options.nodes, "connections": options.connections, "jobs": options.jobs, "seconds": round(took, 1),
-            "claimsPerSecond": round(claims / took), "renewalsPerSecond": round(renewals / took), "claims": claims,
-            "renewals": renewals, "updatesPerJob": round(changes / options.jobs, 2), "wrong": len(wrong),
-            **{f"{what}Calls": len(times) for what, times in calls.items()},
-            **{f"{what}Ms": [round(1000 * times[int(len(times) * part)], 1) for part in (0.5, 0.99)]
-               for what, times in calls.items()}}))
-        what = f"{options.nodes:,} played nodes, {options.connections} connections, {options.jobs:,} jobs"
-        record(f"{what}: double claims, lost jobs, lost leases, hosts above their limit", "0", f"{len(wrong)}", not wrong)
-        record("the same: claims a second, renewals a second", "–", f"{claims / took:,.0f}, {renewals / took:,.0f}")
-        for name, times in calls.items():
-            middle, late = (1000 * times[int(len(times) * part)] for part in (0.5, 0.99))
-            record(f"the same: a call of `{name}`, median and 99 %", "–", f"{middle:,.0f} ms, {late:,.0f} ms")
-        if wrong:
-            raise SystemExit(f"{len(wrong)} mistakes, for example: {wrong[:5]}")
-    finally:
-        server.end()
+    with queue(options) as (server, database, owner, _):
+        results, took, wrong = play(server, database, options)
+        wrong += check(owner, results, options)
+        registered = value(owner, "SELECT count(DISTINCT instance) FROM dld.nodes")
+        wrong += [f"{registered} nodes are registered"] if registered != options.nodes else []
+        changes = eventually(lambda: updates(owner), "updates are counted")
+    claims, renewals = (sum(counts) for counts in zip(*((len(c), r) for c, r, _, _ in results), strict=True))
+    calls = {what: sorted(t for _, _, times, _ in results for t in times[what]) for what in ("claim", "renew")}
+    print(json.dumps({
+        "nodes": options.nodes, "connections": options.connections, "jobs": options.jobs, "seconds": round(took, 1),
+        "claimsPerSecond": round(claims / took), "renewalsPerSecond": round(renewals / took), "claims": claims,
+        "renewals": renewals, "updatesPerJob": round(changes / options.jobs, 2), "wrong": len(wrong),
+        **{f"{what}Calls": len(times) for what, times in calls.items()},
+        **{f"{what}Ms": [round(1000 * times[int(len(times) * part)], 1) for part in (0.5, 0.99)]
+           for what, times in calls.items()}}))
+    what = f"{options.nodes:,} played nodes, {options.connections} connections, {options.jobs:,} jobs"
+    record(f"{what}: double claims, lost jobs, lost leases, hosts above their limit", "0", f"{len(wrong)}", not wrong)
+    record("the same: claims a second, renewals a second", "–", f"{claims / took:,.0f}, {renewals / took:,.0f}")
+    for name, times in calls.items():
+        middle, late = (1000 * times[int(len(times) * part)] for part in (0.5, 0.99))
+        record(f"the same: a call of `{name}`, median and 99 %", "–", f"{middle:,.0f} ms, {late:,.0f} ms")
+    if wrong:
+        raise SystemExit(f"{len(wrong)} mistakes, for example: {wrong[:5]}")
 
 
 if __name__ == "__main__":

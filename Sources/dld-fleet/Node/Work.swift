@@ -179,8 +179,8 @@ struct Work: Hashable, Sendable {
 }
 
 extension [JobKey: Work] {
-    /// The stuck task, and those that leave the node with it: while one task tries a host that does not answer, dld keeps
-    /// the others of that host in its queue, and they have waited as long.
+    /// The stuck task, and those that leave the node with it. While one task tries a host that does not answer, dld keeps
+    /// the others of that host in its queue; those that have waited as long leave too.
     func leaving(with key: JobKey, _ settings: NodeSettings, at now: Duration) -> Self {
         guard let first = self[key] else { return [:] }
         let kin = filter { $0.value.stage == .running && $0.value.job?.host == first.job?.host }

@@ -19,7 +19,7 @@ final class LocalDaemon: Sendable {
     static let session = "fleet"
     private static let firstPause = Duration.milliseconds(200)
     private static let longestPause = Duration.seconds(5)
-    /// For a connection, and for a file system.
+    /// How long a new connection, or a file system, may take to answer.
     private static let patience = Duration.seconds(20)
 
     private let sockets: [String]
