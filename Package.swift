@@ -371,6 +371,13 @@ if Context.environment["DLD_FUZZ"] != nil {
     ]
 }
 
+// The sanitizers judge the daemon and the tests of its parts (scripts/check-sanitizers). Building the rest takes as long again.
+if let tests = Context.environment["DLD_SANITIZED"]?.split(separator: " ").map(String.init) {
+    let programs = ["dld-web", "dld-fleet", "simulate", "FuzzTargets"]
+    package.products.removeAll { programs.contains($0.name) }
+    package.targets.removeAll { $0.type == .test ? !tests.contains($0.name) : programs.contains($0.name) }
+}
+
 // The pages of the library (scripts/check-documentation). Packages that depend on this one need no plugin.
 if Context.environment["DLD_DOCC"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))

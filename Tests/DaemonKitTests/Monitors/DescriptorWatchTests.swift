@@ -32,7 +32,9 @@ struct DescriptorWatchTests {
         isOver.withLock { $0 = true }
         #expect(await eventually { messages.withLock(\.count) == 2 })
         #expect(messages.withLock(\.last) == "notice there are descriptors again")
+        isOver.withLock { $0 = false }
         watch.failed(errno: ENFILE)
         #expect(messages.withLock(\.count) == 3)
+        isOver.withLock { $0 = true }
     }
 }
