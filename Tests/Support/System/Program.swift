@@ -100,7 +100,12 @@ package final class Program: Sendable {
     }
 
     package static var plainEnvironment: [String: String] {
-        ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"]
+        var plain = [
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC",
+        ]
+        // What scripts/check-sanitizers sets counts for the programs too.
+        for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] { plain[name] = getenv(name).map { String(cString: $0) } }
+        return plain
     }
 
     /// The absolute path of a program in the usual folders, including /usr/sbin.
