@@ -212,23 +212,23 @@ extension EndToEnd.Serving {
                     environment: environment.merging(["DBUS_SESSION_BUS_ADDRESS": machine.address]) { $1 },
                     output: scene.file("notify.log"))
             }
-            try await scene.probe.call(
-                "session.open", ["id": "desk", "configuration": ["subscriber": "dlctl-notify"]])
-            func add(_ name: String) async throws {
-                let id = try await scene.add("/file", to: name, session: "desk")
+            func add(_ name: String, session: String? = nil) async throws {
+                let id = try await scene.add("/file", to: name, session: session)
                 try await scene.probe.wait(for: id, "completed")
             }
-            /// A subscription begins at the head, and what was shown is acknowledged: then the session has no news.
-            func hasNoNews() async throws -> Bool {
-                try await scene.probe.call("session.get", ["id": "desk"])["unacknowledgedEvents"] == 0
-            }
             try await add("past")
-            #expect(try await !hasNoNews())
             let first = try notify()
-            #expect(try await eventually { try await hasNoNews() })
-            try await add("one")
+            // It has subscribed once its name is stored.
+            #expect(try await eventually { try await scene.daemon.stores("dlctl-notify") })
+            // This session tells what is acknowledged under the name.
+            try await scene.probe.call(
+                "session.open", ["id": "desk", "configuration": ["subscriber": "dlctl-notify"]])
+            try await add("one", session: "desk")
             #expect(await machine.hears("Notify notifications"))
-            #expect(try await eventually { try await hasNoNews() })
+            #expect(
+                try await eventually {
+                    try await scene.probe.call("session.get", ["id": "desk"])["unacknowledgedEvents"] == 0
+                })
             try await first.killNow()
             try await add("two")
             let second = try notify()
